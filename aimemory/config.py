@@ -1,0 +1,212 @@
+"""The typed configuration and the one place, beside `hookclient` and `stdio`, that reads the environment.
+
+Which value wins: a flag, then `AIMEMORY_<SECTION>_<KEY>`, then the file, then the default of the row below.
+"""
+
+import os
+import pwd
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from aimemory.datadir import DataDir, default_root
+from aimemory.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting: section, key, type, default, unit and help. Docs, validation and errors come from this row."""
+
+    section: str
+    key: str
+    type: type
+    default: Any
+    help: str
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}.{self.key}"
+
+    @property
+    def env(self) -> str:
+        return f"AIMEMORY_{self.section}_{self.key}".upper()
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("server", "port", int, 7377, "TCP port on loopback; 0 takes any free one. A taken port moves to the next free one.", 0, 65535),
+    Option("server", "host", str, "127.0.0.1", "Address to bind. Anything but loopback also needs server.allow_remote."),
+    Option("server", "allow_remote", bool, False, "Allow a non-loopback address: everyone who reaches it needs the token."),
+    Option("server", "tcp", bool, True, "Listen on TCP at all; hooks, command line and the MCP shim use the Unix socket."),
+    Option("user", "name", str, "", "Name recorded on everything; empty takes the login name at first start and keeps it."),
+    Option("capture", "mode", str, "full", "full, metadata (names, times and outcomes only) or off."),
+    Option("capture", "prompt_bytes", int, 16384, "Cap of a prompt or answer, in bytes, after scrubbing.", 256, 1048576),
+    Option("capture", "tool_bytes", int, 4096, "Cap of a tool's input and of its output, in bytes each, after scrubbing.", 256, 1048576),
+    Option("session", "idle_minutes", int, 30, "Silence after which a session is closed, in minutes.", 1, 10080),
+    Option("brief", "chars", int, 6000, "Largest brief, in characters.", 500, 10000),
+    Option("brief", "git_ms", int, 350, "Time for git probes in a brief, in milliseconds; later ones read as not checked.", 0, 10000),
+    Option("storage", "spool_bytes", int, 1 << 30, "Largest spool of undelivered events, in bytes.", 1 << 20, None),
+    Option("storage", "segment_bytes", int, 64 << 20, "Size at which a journal segment is sealed, in bytes.", 1 << 16, 1 << 30),
+    Option("storage", "log_bytes", int, 50 << 20, "Largest total of log files, in bytes.", 1 << 16, None),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    port: int
+    host: str
+    allow_remote: bool
+    tcp: bool
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    mode: str
+    prompt_bytes: int
+    tool_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    idle_minutes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    chars: int
+    git_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    spool_bytes: int
+    segment_bytes: int
+    log_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole configuration; passed down as an argument, never fetched."""
+
+    data: DataDir
+    server: Server
+    user: User
+    capture: Capture
+    session: Session
+    brief: Brief
+    storage: Storage
+    login: str
+    home: str
+    source: Path | None = None
+
+
+def load_config(env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None) -> Config:
+    """Build the configuration. `flags` maps option names (`server.port`) to values.
+
+    Raises UserError that lists every problem of the file and the environment at once.
+    """
+    env = os.environ if env is None else env
+    root = default_root(env, platformdirs.user_data_dir("aimemory", appauthor=False))
+    data = DataDir(root, env.get("XDG_RUNTIME_DIR"))
+    file = Path(env["AIMEMORY_CONFIG"]).expanduser() if env.get("AIMEMORY_CONFIG") else data.config
+    table = _read_toml(file, required=bool(env.get("AIMEMORY_CONFIG")))
+    problems = _unknown(table, file) + _unknown_variables(env)
+    values: dict[str, dict[str, Any]] = {}
+    for option in OPTIONS:
+        value, where = option.default, "default"
+        section = table.get(option.section)
+        if isinstance(section, dict) and option.key in section:
+            value, where = section[option.key], f"{file}: [{option.section}] {option.key}"
+        if option.env in env:
+            value, where = env[option.env], option.env
+        if flags and option.name in flags:
+            value, where = flags[option.name], f"--{option.key}"
+        try:
+            values.setdefault(option.section, {})[option.key] = _typed(option, value)
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    if problems:
+        raise UserError("The configuration has problems:\n" + "\n".join(f"  {p}" for p in problems))
+    return Config(
+        data=data,
+        server=Server(**values["server"]),
+        user=User(**values["user"]),
+        capture=Capture(**values["capture"]),
+        session=Session(**values["session"]),
+        brief=Brief(**values["brief"]),
+        storage=Storage(**values["storage"]),
+        login=env.get("USER") or env.get("LOGNAME") or _login(),
+        home=env.get("HOME") or str(Path.home()),
+        source=file if table else None,
+    )
+
+
+def _login() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container's bare uid
+        return f"uid{os.getuid()}"
+
+
+def _read_toml(file: Path, *, required: bool) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if required:
+            raise UserError(f"AIMEMORY_CONFIG names {file}, which does not exist.") from None
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{file} is not valid TOML: {error}. The file was left as it is.") from error
+
+
+def _unknown(table: dict[str, Any], file: Path) -> list[str]:
+    known = {(o.section, o.key) for o in OPTIONS}
+    sections = {o.section for o in OPTIONS}
+    problems = []
+    for section, content in table.items():
+        if section not in sections or not isinstance(content, dict):
+            problems.append(f"{file}: [{section}] is not a known section ({', '.join(sorted(sections))})")
+            continue
+        problems += [f"{file}: [{section}] {key} is not a known setting" for key in content if (section, key) not in known]
+    return problems
+
+
+NOT_SETTINGS = {"AIMEMORY_DATA_DIR", "AIMEMORY_CONFIG"}
+
+
+def _unknown_variables(env: Mapping[str, str]) -> list[str]:
+    known = {o.env for o in OPTIONS} | NOT_SETTINGS
+    return [f"{name} is not a known variable" for name in sorted(env) if name.startswith("AIMEMORY_") and name not in known]
+
+
+def _typed(option: Option, value: Any) -> Any:
+    if option.type is bool:
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in ("1", "true", "yes", "on"):
+            return True
+        if str(value).lower() in ("0", "false", "no", "off", ""):
+            return False
+        raise ValueError(f"{value!r} is not true or false")
+    if option.type is int:
+        if isinstance(value, bool) or (not isinstance(value, int) and not str(value).strip().lstrip("-").isdigit()):
+            raise ValueError(f"{value!r} is not a whole number")
+        number = int(value)
+        if (option.least is not None and number < option.least) or (option.most is not None and number > option.most):
+            raise ValueError(f"{number} is outside {option.least} to {option.most}")
+        return number
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    if option.name == "capture.mode" and value not in ("full", "metadata", "off"):
+        raise ValueError(f"{value!r} is not one of full, metadata, off")
+    return value

@@ -1,0 +1,192 @@
+"""Every path below the data directory, and every operating-system call that differs by platform.
+
+Owns modes, the instance lock, atomic replacement and sync. Standard library only: the hook client uses it.
+"""
+
+import fcntl
+import hashlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from aimemory.errors import Damaged, Unavailable, UserError
+
+_SUN_PATH_BYTES = 100
+"""Unix socket paths are limited to 104 (BSD, macOS) or 108 bytes (Linux); stay below both."""
+
+
+class DataDir:
+    """The data directory; nothing else joins path segments below it."""
+
+    def __init__(self, root: Path, runtime_dir: str | None = None) -> None:
+        self.root = root
+        self._runtime_dir = runtime_dir
+
+    wiki = property(lambda self: self.root / "wiki")
+    journal = property(lambda self: self.root / "journal")
+    private = property(lambda self: self.root / "private")
+    token_file = property(lambda self: self.root / "private" / "token")
+    bin = property(lambda self: self.root / "bin")
+    hook_launcher = property(lambda self: self.root / "bin" / "hook")
+    mcp_launcher = property(lambda self: self.root / "bin" / "mcp")
+    cache = property(lambda self: self.root / "cache")
+    index = property(lambda self: self.root / "cache" / "index.sqlite3")
+    spool = property(lambda self: self.root / "spool")
+    rejects = property(lambda self: self.root / "spool" / "rejects")
+    breaker = property(lambda self: self.root / "spool" / ".breaker")
+    start_attempt = property(lambda self: self.root / "spool" / ".start-attempt")
+    logs = property(lambda self: self.root / "logs")
+    log_file = property(lambda self: self.root / "logs" / "daemon.log")
+    endpoint = property(lambda self: self.root / "endpoint")
+    lock_file = property(lambda self: self.root / "lock")
+    down_marker = property(lambda self: self.root / "down")
+    actor_file = property(lambda self: self.root / "actor.json")
+    config = property(lambda self: self.root / "config.toml")
+
+    @property
+    def socket(self) -> Path:
+        """The Unix socket: `<data>/socket`, or a short path when that is too long for the kernel."""
+        here = self.root / "socket"
+        if len(os.fsencode(here)) <= _SUN_PATH_BYTES:
+            return here
+        name = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
+        base = Path(self._runtime_dir) if self._runtime_dir else Path(tempfile.gettempdir()) / f"aimemory-{os.getuid()}"
+        return base / f"aimemory-{name}" / "socket"
+
+    def create(self) -> list[str]:
+        """Make what is missing and tighten looser modes to 0700; returns the paths that were tightened.
+
+        Raises UserError if the root is not a directory of ours.
+        """
+        tightened = []
+        for path in (
+            self.root, self.wiki, self.journal, self.private, self.bin, self.cache, self.spool, self.rejects, self.logs,
+            self.socket.parent,
+        ):  # fmt: skip
+            try:
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                found = path.stat()
+            except (FileExistsError, NotADirectoryError) as error:
+                raise UserError(f"{error.filename} is not a directory. Move it away or choose another data directory.") from error
+            if found.st_uid != os.getuid():
+                raise UserError(f"{path} belongs to another user (uid {found.st_uid}). Choose another data directory.")
+            if stat.S_IMODE(found.st_mode) & 0o077:
+                path.chmod(0o700)
+                tightened.append(str(path))
+        return tightened
+
+
+def default_root(env: Mapping[str, str], platform_dir: str) -> Path:
+    """`AIMEMORY_DATA_DIR`, else the platform's directory for application data; always absolute.
+
+    Raises UserError for a relative path: hooks run in other directories.
+    """
+    given = env.get("AIMEMORY_DATA_DIR")
+    if not given:
+        return Path(platform_dir)
+    path = Path(given).expanduser()
+    if not path.is_absolute():
+        raise UserError(f"AIMEMORY_DATA_DIR is {given!r}, which is relative. Give an absolute path.")
+    return path
+
+
+# -- durable files ---------------------------------------------------------------------------------------------------
+
+
+def sync_fd(fd: int) -> None:
+    """Make the data of an open file durable."""
+    if hasattr(os, "fdatasync"):
+        os.fdatasync(fd)
+    else:  # macOS: fsync does not reach the platter, F_FULLFSYNC does
+        full = getattr(fcntl, "F_FULLFSYNC", None)
+        if full is None:
+            os.fsync(fd)
+        else:
+            fcntl.fcntl(fd, full)
+
+
+def sync_dir(path: Path) -> None:
+    """Make names in a directory durable (a new file, a rename, a removal)."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+TEMP_PREFIX = ".aimemory-tmp-"
+
+
+def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Replace `path` by `content` so that a reader or a crash sees the old file or the new one, never a part."""
+    fd, temp = tempfile.mkstemp(prefix=TEMP_PREFIX, dir=path.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.replace(temp, path)
+    except BaseException:
+        Path(temp).unlink(missing_ok=True)
+        raise
+    sync_dir(path.parent)
+
+
+# -- the instance lock -----------------------------------------------------------------------------------------------
+
+
+class AlreadyRunning(Unavailable):
+    """Another daemon holds this data directory; `pid` is what it wrote into the lock file, if readable."""
+
+    def __init__(self, root: Path, pid: int | None) -> None:
+        who = f"process {pid}" if pid else "another process"
+        super().__init__(
+            f"A daemon already owns {root}: {who}. `aimemory status` shows it, `aimemory down` stops it."
+        )
+        self.pid = pid
+
+
+@contextmanager
+def instance_lock(data: DataDir) -> Iterator[None]:
+    """Hold the data directory for the length of the block.
+
+    The kernel drops the lock with the process, so a left-over file or a recycled pid never counts.
+    Raises AlreadyRunning.
+    """
+    fd = os.open(data.lock_file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(data.root, _pid_in(fd)) from None
+        except OSError as error:
+            raise Damaged(f"{data.lock_file} can't be locked: {error.strerror}. Is it on a network share?") from error
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(fd)
+
+
+def lock_holder(data: DataDir) -> int | None:
+    """Pid of the daemon that owns the data directory, or None when nobody does (0: somebody, pid unreadable)."""
+    try:
+        fd = os.open(data.lock_file, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _pid_in(fd) or 0
+    finally:
+        os.close(fd)
+    return None
+
+
+def _pid_in(fd: int) -> int | None:
+    text = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,1 @@
+"""Values, ids and small protocols of the domain: no IO, no third-party import."""

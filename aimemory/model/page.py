@@ -1,0 +1,55 @@
+"""Pages of the wiki as values."""
+
+from dataclasses import dataclass, field
+
+from aimemory.model.ids import PageId, ProjectId, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page as read from its file.
+
+    path: relative to `wiki/`, with `/`. kind: the front matter's `type`, else the folder's, else `note`.
+    text: the whole file, front matter included. version: the token that a write must give back.
+    """
+
+    path: str
+    id: PageId
+    kind: str
+    title: str
+    text: str
+    version: Version
+    project: ProjectId | None = None
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result. `why` is one sentence; `snippet` is plain text without markup."""
+
+    kind: str
+    title: str
+    path: str | None
+    snippet: str
+    score: float
+    why: str
+    project: str | None
+    date: str | None
+    version: Version | None = None
+    observation: str | None = None
+    session: str | None = None
+    seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """Hits best first. `loosened` says how the query was relaxed, or is None when it was taken as written."""
+
+    query: str
+    hits: tuple[Hit, ...] = ()
+    total: int = 0
+    loosened: str | None = None
+    notes: tuple[str, ...] = field(default=())

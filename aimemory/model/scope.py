@@ -1,0 +1,39 @@
+"""Workspace, project, actor: where something belongs and who did it."""
+
+from dataclasses import dataclass
+
+from aimemory.model.ids import ProjectId
+
+DEFAULT_WORKSPACE = "default"
+UNFILED_FOLDER = "_unfiled"
+GLOBAL_FOLDER = "_global"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project as the wiki knows it.
+
+    identity: the normalised remote (`github.com/acme/app`), `dir:<absolute path>`, or the name given in
+    `.aimemory.toml`; chosen once. aliases: other identities that mean this project.
+    """
+
+    id: ProjectId
+    workspace: str
+    folder: str
+    identity: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """Path of the project's folder below `wiki/`."""
+        return f"{self.workspace}/{self.folder}"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who did it; recorded on everything."""
+
+    user: str
+    machine: str
+    harness: str | None = None
+    session: str | None = None

@@ -1,0 +1,63 @@
+"""A session as the fold over its observations sees it."""
+
+from dataclasses import dataclass, field
+
+from aimemory.model.ids import ProjectId, SessionId
+
+
+@dataclass(slots=True)
+class CommandRun:
+    """A shell command that was run. failed: None where the harness doesn't tell. count: runs of this very command."""
+
+    command: str
+    at_ns: int
+    failed: bool | None
+    exit_code: int | None
+    error: str = ""
+    count: int = 1
+    failures: int = 0
+
+
+@dataclass(slots=True)
+class SessionState:
+    """What is known of a session from its observations, without a model.
+
+    goal: the first real prompt; last_request: the latest one. A sub-agent's prompts are neither.
+    files_written, files_read: path → number of times, in order of first touch, relative to `cwd` where below it.
+    commands: one entry per different command, in order of first run, with its *last* outcome.
+    first_at_ns, last_at_ns: capture times. ended_at_ns: the last end event that no later event followed.
+    """
+
+    id: SessionId
+    harness: str
+    native: str
+    project: ProjectId
+    cwd: str | None = None
+    model: str | None = None
+    transcript_path: str | None = None
+    first_at_ns: int = 0
+    last_at_ns: int = 0
+    ended_at_ns: int | None = None
+    end_reason: str | None = None
+    goal: str | None = None
+    last_request: str | None = None
+    last_message: str | None = None
+    turn_error: str | None = None
+    prompts: list[str] = field(default_factory=list)
+    prompt_count: int = 0
+    tool_count: int = 0
+    agents: set[str] = field(default_factory=set)
+    compactions: int = 0
+    interrupted: bool = False
+    files_written: dict[str, int] = field(default_factory=dict)
+    files_read: dict[str, int] = field(default_factory=dict)
+    commands: dict[str, CommandRun] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    other_cwds: set[str] = field(default_factory=set)
+    pending_calls: dict[str, str] = field(default_factory=dict)
+    last_seq: int = 0
+
+    @property
+    def did_work(self) -> bool:
+        """A prompt, and a tool event or an answer: what "did nothing" denies (design: no handoff for such a one)."""
+        return self.prompt_count > 0 and (self.tool_count > 0 or self.last_message is not None)
