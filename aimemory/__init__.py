@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> object:
     if name == "Memory":
-        from aimemory.api import Memory
+        import importlib
 
-        return Memory
+        return importlib.import_module("aimemory.api").Memory
     raise AttributeError(f"module 'aimemory' has no attribute {name!r}")

@@ -7,9 +7,9 @@ import os
 import pwd
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 
@@ -71,7 +71,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    mode: str
+    mode: Literal["full", "metadata", "off"]
     prompt_bytes: int
     tool_bytes: int
 
@@ -96,7 +96,11 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The whole configuration; passed down as an argument, never fetched."""
+    """The whole configuration; passed down as an argument, never fetched.
+
+    activated: systemd listens on the Unix socket and hands it over as file descriptor 3. child_env: the environment of
+    a daemon that is started in the background.
+    """
 
     data: DataDir
     server: Server
@@ -108,6 +112,10 @@ class Config:
     login: str
     home: str
     source: Path | None = None
+    config_home: str = ""
+    activated: bool = False
+    child_env: Mapping[str, str] = field(default_factory=dict)
+    temp_dirs: tuple[str, ...] = ("/tmp", "/var/tmp")  # noqa: S108 - names to avoid, nothing is made there
 
 
 def load_config(env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None) -> Config:
@@ -148,7 +156,18 @@ def load_config(env: Mapping[str, str] | None = None, flags: Mapping[str, Any] |
         login=env.get("USER") or env.get("LOGNAME") or _login(),
         home=env.get("HOME") or str(Path.home()),
         source=file if table else None,
+        config_home=env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME") or Path.home()) / ".config"),
+        activated=env.get("LISTEN_PID") == str(os.getpid()) and env.get("LISTEN_FDS", "0") != "0",
+        child_env=_child_env(env, root),
+        temp_dirs=tuple(dict.fromkeys(filter(None, ("/tmp", "/var/tmp", env.get("TMPDIR"))))),  # noqa: S108
     )
+
+
+def _child_env(env: Mapping[str, str], root: Path) -> dict[str, str]:
+    """The clean environment of a daemon started in the background: nothing of an agent's or a virtual environment's."""
+    kept = ("HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "TMPDIR", "TZ")
+    ours = {name: value for name, value in env.items() if name in kept or name.startswith("AIMEMORY_")}
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"} | ours | {"AIMEMORY_DATA_DIR": str(root)}
 
 
 def _login() -> str:

@@ -24,27 +24,26 @@ class DataDir:
     def __init__(self, root: Path, runtime_dir: str | None = None) -> None:
         self.root = root
         self._runtime_dir = runtime_dir
-
-    wiki = property(lambda self: self.root / "wiki")
-    journal = property(lambda self: self.root / "journal")
-    private = property(lambda self: self.root / "private")
-    token_file = property(lambda self: self.root / "private" / "token")
-    bin = property(lambda self: self.root / "bin")
-    hook_launcher = property(lambda self: self.root / "bin" / "hook")
-    mcp_launcher = property(lambda self: self.root / "bin" / "mcp")
-    cache = property(lambda self: self.root / "cache")
-    index = property(lambda self: self.root / "cache" / "index.sqlite3")
-    spool = property(lambda self: self.root / "spool")
-    rejects = property(lambda self: self.root / "spool" / "rejects")
-    breaker = property(lambda self: self.root / "spool" / ".breaker")
-    start_attempt = property(lambda self: self.root / "spool" / ".start-attempt")
-    logs = property(lambda self: self.root / "logs")
-    log_file = property(lambda self: self.root / "logs" / "daemon.log")
-    endpoint = property(lambda self: self.root / "endpoint")
-    lock_file = property(lambda self: self.root / "lock")
-    down_marker = property(lambda self: self.root / "down")
-    actor_file = property(lambda self: self.root / "actor.json")
-    config = property(lambda self: self.root / "config.toml")
+        self.wiki: Path = root / "wiki"
+        self.journal: Path = root / "journal"
+        self.private: Path = root / "private"
+        self.token_file: Path = root / "private" / "token"
+        self.bin: Path = root / "bin"
+        self.hook_launcher: Path = root / "bin" / "hook"
+        self.mcp_launcher: Path = root / "bin" / "mcp"
+        self.cache: Path = root / "cache"
+        self.index: Path = root / "cache" / "index.sqlite3"
+        self.spool: Path = root / "spool"
+        self.rejects: Path = root / "spool" / "rejects"
+        self.breaker: Path = root / "spool" / ".breaker"
+        self.start_attempt: Path = root / "spool" / ".start-attempt"
+        self.logs: Path = root / "logs"
+        self.log_file: Path = root / "logs" / "daemon.log"
+        self.endpoint: Path = root / "endpoint"
+        self.lock_file: Path = root / "lock"
+        self.down_marker: Path = root / "down"
+        self.actor_file: Path = root / "actor.json"
+        self.config: Path = root / "config.toml"
 
     @property
     def socket(self) -> Path:

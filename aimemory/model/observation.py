@@ -58,8 +58,12 @@ def event_from_data(data: dict[str, Any]) -> Event:
         files_written=tuple(data.get("files_written", ())),
         files_read=tuple(data.get("files_read", ())),
         extra=data.get("extra", {}),
-        **{name: data.get(name) for name in _OPTIONAL},
+        **_optional(data),
     )
+
+
+def _optional(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: data.get(name) for name in _OPTIONAL}
 
 
 def observation_from_data(seq: int, at_ns: int, data: dict[str, Any]) -> Observation:

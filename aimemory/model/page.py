@@ -46,10 +46,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Hits best first. `loosened` says how the query was relaxed, or is None when it was taken as written."""
+    """Hits best first. `loosened` says how the query was relaxed, or is None when it was taken as written.
+
+    total: how many match, counted up to a bound. cursor: gives the next hits, None at the end.
+    """
 
     query: str
     hits: tuple[Hit, ...] = ()
     total: int = 0
     loosened: str | None = None
     notes: tuple[str, ...] = field(default=())
+    cursor: str | None = None

@@ -7,7 +7,12 @@ from aimemory.model.ids import ProjectId, SessionId
 
 @dataclass(slots=True)
 class CommandRun:
-    """A shell command that was run. failed: None where the harness doesn't tell. count: runs of this very command."""
+    """A shell command that was run, with the outcome of its *last* run.
+
+    failed: None where the harness doesn't tell. count: runs of this very command; failures: those known to have failed.
+    error: the end of what a failed run said. printed: the end of the output of a run whose outcome is unknown, which
+    is then all the evidence there is.
+    """
 
     command: str
     at_ns: int
@@ -16,6 +21,7 @@ class CommandRun:
     error: str = ""
     count: int = 1
     failures: int = 0
+    printed: str = ""
 
 
 @dataclass(slots=True)
@@ -23,9 +29,14 @@ class SessionState:
     """What is known of a session from its observations, without a model.
 
     goal: the first real prompt; last_request: the latest one. A sub-agent's prompts are neither.
+    prompts: the first and the latest ones, each cut to a bound; prompt_count counts all.
+    turn_open: the last request's turn has not been reported as ended. turn_error, interrupted: how the last turn ended.
     files_written, files_read: path → number of times, in order of first touch, relative to `cwd` where below it.
-    commands: one entry per different command, in order of first run, with its *last* outcome.
-    first_at_ns, last_at_ns: capture times. ended_at_ns: the last end event that no later event followed.
+    commands: one entry per different command, in order of first run. pending_calls: call → what it was, for calls
+    whose result has not been reported.
+    *_more: how often something was touched or run that the bounded collections no longer list.
+    first_at_ns, last_at_ns: capture times. ended_at_ns: the end event (of several the first) that nothing reopened.
+    last_seq: highest journal position folded in. tail_seq: position of the latest by capture time.
     """
 
     id: SessionId
@@ -42,20 +53,26 @@ class SessionState:
     goal: str | None = None
     last_request: str | None = None
     last_message: str | None = None
+    turn_open: bool = False
     turn_error: str | None = None
     prompts: list[str] = field(default_factory=list)
     prompt_count: int = 0
     tool_count: int = 0
+    tools: dict[str, int] = field(default_factory=dict)
     agents: set[str] = field(default_factory=set)
     compactions: int = 0
     interrupted: bool = False
     files_written: dict[str, int] = field(default_factory=dict)
+    files_written_more: int = 0
     files_read: dict[str, int] = field(default_factory=dict)
+    files_read_more: int = 0
     commands: dict[str, CommandRun] = field(default_factory=dict)
+    commands_more: int = 0
     notes: list[str] = field(default_factory=list)
     other_cwds: set[str] = field(default_factory=set)
     pending_calls: dict[str, str] = field(default_factory=dict)
     last_seq: int = 0
+    tail_seq: int = 0
 
     @property
     def did_work(self) -> bool:

@@ -1,0 +1,68 @@
+# Two commands: `make up` installs and starts the daemon, `make test` tests it. `make help` lists the rest.
+# Everything is installed into .venv of this folder; the second time nothing is downloaded.
+
+PYTHON ?= python3
+PIP = .venv/bin/python -m pip --disable-pip-version-check -q
+
+.DEFAULT_GOAL := help
+.PHONY: help up down status test lint bench soak clean
+
+help:  ## this list
+	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+up: .venv/installed  ## install and start the daemon, and show it working
+	@.venv/bin/python -m aimemory up
+	@echo
+	@echo 'Try next:'
+	@echo "  .venv/bin/aimemory write 'Hello' --body 'The first page of this memory.'"
+	@echo '  .venv/bin/aimemory search first page'
+	@echo '  .venv/bin/aimemory status'
+	@echo 'Stop it with: make down'
+
+down: .venv/installed  ## stop the daemon
+	@.venv/bin/python -m aimemory down
+
+status: .venv/installed  ## what runs, what was captured, what is wrong
+	@.venv/bin/python -m aimemory status
+
+test: .venv/tested  ## install what the tests need, and run them
+	@.venv/bin/python -m pytest
+
+lint: .venv/linted  ## format, lint, types, layers
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+
+bench: .venv/tested  ## run the benchmarks
+	@.venv/bin/python bench/run.py
+
+soak: .venv/tested  ## the long runs: 200 kills under load
+	@.venv/bin/python -m pytest -m soak tests/system
+
+clean:  ## remove what was installed here (data stays)
+	rm -rf .venv
+
+.venv/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "aimemory needs Python 3.11 or newer; this is $$($(PYTHON) -V 2>&1 || echo none). On Debian: apt install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "Python's venv module is missing. On Debian: apt install python3-venv"; exit 1; }
+	@command -v git >/dev/null || { echo "git is missing. On Debian: apt install git"; exit 1; }
+	@echo 'Making a virtual environment in .venv ...'
+	@$(PYTHON) -m venv .venv
+	@touch .venv/made
+
+.venv/installed: .venv/made pyproject.toml
+	@echo 'Installing aimemory and what it needs ...'
+	@$(PIP) install -e .
+	@touch .venv/installed
+
+.venv/tested: .venv/installed
+	@echo 'Installing what the tests need ...'
+	@$(PIP) install -e '.[test]'
+	@touch .venv/tested
+
+.venv/linted: .venv/tested
+	@$(PIP) install -e '.[test,lint]'
+	@touch .venv/linted

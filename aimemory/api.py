@@ -1,0 +1,351 @@
+"""The operations of the product as one typed face: HTTP, MCP and the command line call this and nothing deeper."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from aimemory.brief.compose import Composer
+from aimemory.config import Config
+from aimemory.errors import Damaged, NotFound, Unavailable, UserError
+from aimemory.index.events import counts, recent_observations, sessions, unclosed_sessions
+from aimemory.index.pages import PageInfo, newest_pages, page, pages_titled, pages_with_id
+from aimemory.index.search import Scope
+from aimemory.model.answers import Caller, Found, PageView, Recent, RecentItem, Written
+from aimemory.model.ids import PageId, SessionId, Version, digest
+from aimemory.model.observation import Observation
+from aimemory.model.protocols import Clock, rfc3339_local
+from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
+from aimemory.privacy import sanitize, sanitize_tree
+from aimemory.recall.answer import Request, search
+from aimemory.store.pages import Pages
+from aimemory.store.projector import Projector
+from aimemory.store.projects import Projects
+from aimemory.store.reader import Reader
+from aimemory.wiki.frontmatter import edit_field, render, split
+from aimemory.wiki.names import slug
+
+WRITABLE_KINDS = ("decision", "gotcha", "concept", "procedure", "note", "rule")
+EVERYWHERE = "*"
+"""As a project: all of them."""
+
+_FOLDERS = {kind: f"{kind}s" for kind in WRITABLE_KINDS}
+_MAX_BODY_CHARS = 512 * 1024
+_MAX_QUERY_BYTES = 40_000
+_MAX_HITS = 50
+_MAX_RECENT = 100
+_NAMED = 20
+_TITLE_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """The project an operation works in (None: all, or none yet), and how it was found."""
+
+    project: Project | None
+    how: str
+
+    @property
+    def name(self) -> str | None:
+        return self.project.path if self.project else None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return (self.project.id,) if self.project else ()
+
+    @property
+    def with_global(self) -> tuple[str, ...]:
+        """With what holds for every project; empty for all."""
+        return (self.project.id, GLOBAL_FOLDER) if self.project else ()
+
+
+class Memory:
+    """What an agent or a person can do. Every method may be called concurrently."""
+
+    def __init__(
+        self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
+        reader: Reader, composer: Composer, status: Callable[[], dict[str, Any]],
+    ) -> None:  # fmt: skip
+        self._config = config
+        self._clock = clock
+        self._actor = actor
+        self._pages = pages
+        self._projects = projects
+        self._projector = projector
+        self._reader = reader
+        self._composer = composer
+        self._status = status
+
+    # -- finding -----------------------------------------------------------------------------------------------------
+
+    async def search(
+        self, *, query: str, caller: Caller, project: str | None = None, kind: str | None = None, limit: int = 10,
+        cursor: str | None = None, harness: str | None = None, session: str | None = None, since: str | None = None,
+        until: str | None = None, include_observations: bool = True, after: int = 0,
+    ) -> Found:  # fmt: skip
+        """Pages and recorded events that match; any text is a valid query. Project "*" searches all of them.
+
+        after: wait until the index shows this journal line. Raises UserError for a filter that can't be understood,
+        Unavailable when the index can't answer: that is never shown as "nothing found".
+        """
+        await self._projector.reached(after)
+        where = await self._where(project, caller)
+        scope = Scope(
+            projects=where.with_global, kinds=(kind,) if kind else (), harness=harness, session=session,
+            since_ns=_instant(since, "since"), until_ns=_instant(until, "until"), observations=include_observations,
+        )  # fmt: skip
+        text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES).value
+        answer = await self._reader.read(search(Request(text, scope, max(1, min(limit, _MAX_HITS)), cursor)))
+        hits = tuple(replace(hit, project=self._projects.name_of(hit.project)) for hit in answer.hits)
+        return Found(replace(answer, hits=hits), where.name, where.how, answer.cursor)
+
+    async def recent(
+        self, *, caller: Caller, project: str | None = None, limit: int = 20, kind: str | None = None, after: int = 0
+    ) -> Recent:
+        """What was written or recorded last, newest first: pages, sessions and, for kind `observation`, events."""
+        await self._projector.reached(after)
+        where = await self._where(project, caller)
+        limit = max(1, min(limit, _MAX_RECENT))
+        found: list[tuple[int, RecentItem]] = []
+        if kind != "observation":
+            rows = await self._reader.read(newest_pages(where.ids, (kind,) if kind else (), limit))
+            found += [(row.date_ns, self._recent_page(row)) for row in rows if kind or row.kind != "project"]
+        if kind == "observation":
+            events = await self._reader.read(recent_observations(where.ids, limit=limit))
+            found += [(event.at_ns, self._recent_event(event)) for event in events]
+        if kind in (None, "session"):
+            live = [row for row in await self._reader.read(sessions(where.ids, limit=limit)) if not row.is_closed]
+            found += [
+                (row.last_at_ns, RecentItem(
+                    "live session", f"{row.harness}: {row.prompts} prompts, {row.tools} tool calls", None,
+                    rfc3339_local(row.last_at_ns), self._projects.name_of(row.project), row.id))
+                for row in live
+            ]  # fmt: skip
+        found.sort(key=lambda pair: -pair[0])
+        return Recent(tuple(item for _, item in found[:limit]), where.name, where.how)
+
+    # -- pages -------------------------------------------------------------------------------------------------------
+
+    async def read_page(
+        self, *, page: str, caller: Caller, project: str | None = None, offset: int = 0, max_chars: int = 1 << 30
+    ) -> PageView:
+        """A page by path, id or title, with the version token that a write must give back.
+
+        Raises NotFound, UserError for a title that fits several pages or a path that leaves the wiki.
+        """
+        where = await self._where(project, caller, must=False)
+        path = await self._find(page, where)
+        text, version = await self._pages.read(path)
+        info = await self._info(path)
+        start = max(0, min(offset, len(text)))
+        end = min(len(text), start + max(1, max_chars))
+        return PageView(
+            path=path, id=info.id if info else "", title=info.title if info else path, kind=info.kind if info else "",
+            text=text[start:end], version=version, project=self._projects.name_of(info.project) if info else where.name,
+            project_how=where.how, total_chars=len(text), next_offset=end if end < len(text) else None,
+        )  # fmt: skip
+
+    async def write_page(
+        self, *, title: str, body: str, caller: Caller, kind: str = "note", project: str | None = None,
+        path: str | None = None, version: str | None = None, tags: tuple[str, ...] = (),
+    ) -> Written:  # fmt: skip
+        """Create a page, or replace the body of the one at `path` whose version is `version`.
+
+        A new page gets its place from project, kind and title unless `path` names one. Replacing keeps the front matter
+        byte for byte but for title, tags and `updated`. Raises Conflict, with the current text, when the page is not
+        at `version`; UserError for arguments that can't be used.
+        """
+        _check_writing(title, body, kind)
+        where = await self._where(project, caller)
+        who = replace(self._actor, harness=caller.harness, session=caller.session)
+        given = sanitize_tree({"title": " ".join(title.split()), "body": body, "tags": list(tags)})
+        if version is not None:
+            if path is None:
+                raise UserError("A version belongs to a page: give its path too.")
+            place, expected = path, Version(version)
+            text, current = await self._pages.read(place)
+            if current == expected:
+                content = given.derive(lambda g: self._changed(text, g))
+            else:
+                content = given.derive(lambda g: str(g["body"]))  # refused below, with the text that stands
+        else:
+            home = where.project or self._projects.unfiled
+            await self._projects.ensure(home)
+            expected = None
+            place = path or f"{home.path}/{_FOLDERS[kind]}/{self._name(given.value['title'])}"
+            content = given.derive(lambda g: self._new(g, kind, place, who))
+        written = await self._pages.write(
+            place, content, expected=expected, actor=who, summary="Update" if expected else "Add", walk_first=True
+        )
+        info = await self._info(place)
+        return Written(
+            path=place, id=info.id if info else "", version=written, project=where.name, project_how=where.how,
+            created=expected is None,
+        )  # fmt: skip
+
+    # -- briefs, projects, status ------------------------------------------------------------------------------------
+
+    async def brief(self, *, cwd: str | None, project: str | None = None, after: int = 0) -> dict[str, Any]:
+        """What the next agent would be told here; nothing is marked as given."""
+        await self._projector.reached(max(after, 0))
+        where = await self._where(project, Caller(cwd=cwd))
+        brief = await self._composer.compose(
+            where.project, cwd=cwd, session=None, budget_chars=self._config.brief.chars,
+            git_s=self._config.brief.git_ms / 1000,
+        )  # fmt: skip
+        return {"text": brief.text.value, "sessions": list(brief.told), "project": where.name, "project_how": where.how}
+
+    async def where(self, cwd: str | None, project: str | None = None) -> dict[str, Any]:
+        """How a directory resolves to a project, step by step; creates nothing."""
+        return await self._projects.explain(cwd, project)
+
+    async def project_list(self) -> list[dict[str, Any]]:
+        """All projects with their other names and what they hold."""
+        return [
+            {
+                "project": found.path, "id": found.id, "identity": found.identity, "aliases": list(found.aliases),
+                "paths": list(self._projects.paths(found)),
+                "pages": len(await self._reader.read(newest_pages([found.id], limit=1_000_000))),
+                "sessions": len(await self._reader.read(sessions([found.id], limit=1_000_000))),
+            }
+            for found in self._projects.all()
+        ]  # fmt: skip
+
+    async def project_alias(self, name: str, alias: str) -> dict[str, Any]:
+        """Let another remote or directory mean this project too. Raises NotFound, Conflict when it means another."""
+        found = await self._projects.add_alias(name, alias, self._actor)
+        return {"project": found.path, "identity": found.identity, "aliases": list(found.aliases)}
+
+    async def status(self) -> dict[str, Any]:
+        """The state of every part; counts are left out while the index can't answer."""
+        found = self._status()
+        try:
+            return found | {"counts": await self._reader.read(counts())}
+        except (Unavailable, Damaged) as error:
+            found["problems"].append(str(error))
+            return found | {"counts": {}}
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    async def _where(self, project: str | None, caller: Caller, *, must: bool = True) -> _Where:
+        """must: False where a project only helps, so that none is an answer too."""
+        if project == EVERYWHERE:
+            return _Where(None, "all projects were asked for")
+        if project:
+            found = self._projects.named(project)
+            if found is None:
+                raise NotFound(f"There is no project {project[:80]!r}. Known are: {self._names() or 'none yet'}.")
+            return _Where(found, "named by the caller")
+        if caller.session and caller.harness:
+            kept = await self._projects.of_session(caller.harness, caller.session)
+            if kept is not None:
+                return _Where(kept, "the calling session's project")
+        if caller.cwd:
+            found, how = await self._projects.for_directory(caller.cwd)
+            return _Where(found, how)
+        return await self._only_live(must)
+
+    async def _only_live(self, must: bool) -> _Where:
+        since = self._clock.now_ns() - self._config.session.idle_minutes * 60_000_000_000
+        rows = await self._reader.read(unclosed_sessions())
+        live = {row.project for row in rows if row.last_at_ns >= since and not row.has_ended}
+        if len(live) == 1 and (only := self._projects.by_id(live.pop())):
+            return _Where(only, "the only project with a live session")
+        if not self._projects.all() or not must:
+            return _Where(None, "no project was named")
+        raise UserError(f"Which project? No directory was given. Name one of {self._names()}, or {EVERYWHERE!r} for all.")
+
+    def _names(self) -> str:
+        return ", ".join(found.path for found in self._projects.all()[:_NAMED])
+
+    async def _find(self, wanted: str, where: _Where) -> str:
+        wanted = wanted.strip().removeprefix("[[").removesuffix("]]").strip()
+        if not wanted:
+            raise UserError("Name a page by its path, id or title.")
+        if "/" in wanted or wanted.endswith(".md"):
+            path = wanted if wanted.endswith(".md") else f"{wanted}.md"
+            if await self._pages.version(path) is not None:
+                return path
+        found = await self._reader.read(pages_with_id(wanted)) or await self._reader.read(pages_titled(wanted))
+        here = [row for row in found if row.project in where.with_global] or found
+        if len(here) == 1:
+            return here[0].path
+        if here:
+            paths = ", ".join(row.path for row in here[:_NAMED])
+            raise UserError(f"{wanted[:80]!r} fits several pages: {paths}. Give one of these paths.")
+        raise NotFound(f"There is no page {wanted[:80]!r}. A search finds pages by their words.")
+
+    async def _info(self, path: str) -> PageInfo | None:
+        return await self._reader.read(page(path))
+
+    def _name(self, title: str) -> str:
+        suffix = digest("page", title, str(self._clock.now_ns()), size=2)
+        return f"{slug(title, fallback='page', max_bytes=70)}-{suffix}.md"
+
+    def _new(self, given: Mapping[str, Any], kind: str, place: str, who: Actor) -> str:
+        now = rfc3339_local(self._clock.now_ns())
+        fields: dict[str, Any] = {
+            "type": kind,
+            "id": PageId(digest("page", place, str(self._clock.now_ns()), size=6)),
+            "title": given["title"],
+        }
+        if given["tags"]:
+            fields["tags"] = given["tags"]
+        fields |= {"created": now, "generated": {"by": who.harness or who.user, "at": now}}
+        return render(fields, given["body"].strip() + "\n")
+
+    def _changed(self, text: str, given: Mapping[str, Any]) -> str:
+        """The page with a new body; of the front matter only title, tags and `updated` change."""
+        parts = split(text)
+        if parts.front is not None:
+            for key, value in (("title", given["title"]), ("tags", given["tags"] or None)):
+                if value is not None and parts.front.get(key) != value:
+                    text = edit_field(text, key, value)
+            text = edit_field(text, "updated", rfc3339_local(self._clock.now_ns()))
+            parts = split(text)
+        body: str = given["body"].strip() + "\n"
+        if parts.newline == "\r\n":
+            body = body.replace("\r\n", "\n").replace("\n", "\r\n")
+        return text[: len(text) - len(parts.body)] + body
+
+    def _recent_page(self, row: PageInfo) -> RecentItem:
+        return RecentItem(
+            row.kind, row.title, row.path, rfc3339_local(row.date_ns), self._projects.name_of(row.project), None
+        )
+
+    def _recent_event(self, event: Observation) -> RecentItem:
+        e = event.event
+        what = e.prompt or e.command or e.message or e.text or e.tool or e.event
+        session: SessionId | None = event.session
+        return RecentItem(
+            f"{e.kind.value} of {e.harness}", " ".join(what.split())[:_TITLE_CHARS], None, rfc3339_local(event.at_ns),
+            self._projects.name_of(event.project), session,
+        )  # fmt: skip
+
+
+def _check_writing(title: str, body: str, kind: str) -> None:
+    problems = []
+    if kind not in WRITABLE_KINDS:
+        problems.append(f"kind is {kind[:40]!r}; it must be one of {', '.join(WRITABLE_KINDS)}")
+    if not title.strip():
+        problems.append("the title is empty")
+    if not body.strip():
+        problems.append("the body is empty")
+    if len(body) > _MAX_BODY_CHARS:
+        problems.append(f"the body has {len(body):,} characters, the limit is {_MAX_BODY_CHARS:,}: split the page")
+    if problems:
+        raise UserError("The page was not written: " + "; ".join(problems) + ".")
+
+
+def _instant(text: str | None, name: str) -> int | None:
+    """Nanoseconds since the epoch from a date or an RFC 3339 time; one without offset is local."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UserError(
+            f"{name} is {text[:40]!r}; give a date like 2026-11-30 or a time like 2026-11-30T14:12."
+        ) from None
+    return int(moment.astimezone().timestamp()) * 1_000_000_000
+

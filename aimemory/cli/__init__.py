@@ -1,0 +1,1 @@
+"""The command line: parse, call the daemon, print. Imports per command, light by default."""

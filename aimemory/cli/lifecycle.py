@@ -1,0 +1,155 @@
+"""`up`, `down`, `restart`, `serve`, `status`."""
+
+import os
+import signal
+import sys
+from typing import Any
+
+import click
+
+from aimemory import __version__
+from aimemory.cli.client import Client, start_daemon, wait_until_down
+from aimemory.cli.output import json_option, note, print_json, translated
+from aimemory.cli.service import UNITS, is_installed, systemctl
+from aimemory.config import Config, load_config
+from aimemory.datadir import lock_holder
+from aimemory.errors import Unavailable
+
+_STOP_LIMIT_S = 8.0
+
+
+@click.command(epilog="Example: aimemory up && aimemory status")
+@json_option
+@translated
+def up(as_json: bool) -> None:
+    """Start the daemon in the background and wait until it answers.
+
+    Also takes back an earlier `aimemory down`, so that hooks may start the daemon by themselves again.
+    """
+    config = load_config()
+    config.data.down_marker.unlink(missing_ok=True)
+    if is_installed(config):
+        systemctl("start", "aimemory.socket")
+    client = Client(config)
+    started = client.ensure_daemon()
+    status = client.get("/api/v1/status")
+    if as_json:
+        print_json({"started": started, **status})
+        return
+    click.echo(f"aimemory {status['version']} is {'up' if started else 'already up'} (process {status['pid']}).")
+    click.echo(f"Data:   {status['data']}")
+    click.echo(f"Listens on {status['endpoint']['socket']}" + (f" and {url}" if (url := status["endpoint"].get("tcp")) else ""))
+    if status["version"] != __version__:
+        note(f"aimemory: this command is {__version__}; `aimemory restart` brings the daemon to the same version.")
+
+
+@click.command(epilog="Example: aimemory down")
+@translated
+def down() -> None:
+    """Stop the daemon and keep it stopped: hooks put events into the spool until `aimemory up`."""
+    config = load_config()
+    if config.data.root.exists():
+        config.data.down_marker.touch(mode=0o600)
+    if is_installed(config):
+        systemctl("stop", *UNITS)  # else the next event would start it again
+    click.echo("aimemory is down." if _stop(config) else "aimemory was not running.")
+
+
+@click.command(epilog="Example: aimemory restart")
+@translated
+def restart() -> None:
+    """Stop and start the daemon, for instance after an upgrade."""
+    config = load_config()
+    _stop(config)
+    config.data.down_marker.unlink(missing_ok=True)
+    start_daemon(config)
+    client = Client(config)
+    client.wait_until_up()
+    click.echo(f"aimemory {client.get('/api/v1/status')['version']} is up.")
+
+
+def _stop(config: Config) -> bool:
+    """Stop a running daemon; False if there was none. Raises Unavailable if it won't go."""
+    pid = lock_holder(config.data)
+    if pid is None:
+        return False
+    try:
+        Client(config, timeout_s=2).request("POST", "/api/v1/stop", {})
+    except Unavailable:
+        if pid:
+            os.kill(pid, signal.SIGTERM)
+    if not wait_until_down(config, _STOP_LIMIT_S):
+        raise Unavailable(f"The daemon (process {pid}) has not stopped after {_STOP_LIMIT_S:.0f} s. Look at `aimemory status`.")
+    return True
+
+
+@click.command(epilog="Example: aimemory serve --port 0")
+@click.option("--port", type=int, help="TCP port on loopback; 0 takes any free one.")
+@click.option("--background", is_flag=True, hidden=True, help="Log to the log file only.")
+@translated
+def serve(port: int | None, background: bool) -> None:
+    """Run the daemon in the foreground until Ctrl-C or SIGTERM."""
+    from aimemory.daemon import serve as run_daemon
+
+    config = load_config(flags={"server.port": port} if port is not None else None)
+    run_daemon(config, foreground=not background)
+
+
+@click.command(epilog="Examples: aimemory status   ·   aimemory status --json | jq .capture")
+@json_option
+@translated
+def status(as_json: bool) -> None:
+    """What runs, what was captured, what is wrong. Exit code 75 when no daemon answers."""
+    config = load_config()
+    client = Client(config, timeout_s=10)
+    if not client.alive():
+        report = _status_without_daemon(config)
+        if as_json:
+            print_json(report)
+        else:
+            click.echo("\n".join(f"{name}: {value}" for name, value in report.items()))
+        sys.exit(Unavailable.exit_code)
+    found = client.get("/api/v1/status")
+    if as_json:
+        print_json(found)
+    else:
+        _print_status(found)
+
+
+def _status_without_daemon(config: Config) -> dict[str, Any]:
+    spool = config.data.spool
+    return {
+        "running": False,
+        "data": str(config.data.root),
+        "stopped_by_you": config.data.down_marker.exists(),
+        "lock_held_by": lock_holder(config.data),
+        "spooled_events": sum(1 for _ in spool.glob("*.json")) if spool.exists() else 0,
+        "log": str(config.data.log_file),
+    }
+
+
+def _print_status(found: dict[str, Any]) -> None:
+    click.echo(f"aimemory {found['version']}, process {found['pid']}, up since {found['started_at']}")
+    click.echo(f"data     {found['data']}")
+    counts, index = found["counts"], found["index"]
+    listens = [found["endpoint"].get("socket"), found["endpoint"].get("tcp"), found["endpoint"].get("note")]
+    click.echo(f"listens  {', '.join(x for x in listens if x)}")
+    click.echo(f"journal  {found['journal']['last_seq']:,} lines; index {index['state']}, {index['lag']} lines behind")
+    click.echo(f"holds    {counts.get('pages', '?')} pages, {counts.get('sessions', '?')} sessions, {counts.get('observations', '?')} events")
+    click.echo(f"git      last commit {(found['git']['head'] or 'none since the start')[:12]}, {found['git']['waiting']} pages waiting")
+    click.echo(f"spool    {found['spool'].get('events', '?')} events waiting, {found['spool'].get('rejects', '?')} rejected")
+    for harness, counts in found["capture"].items():
+        numbers = ", ".join(f"{counts[k]} {k.replace('_', ' ')}" for k in counts if isinstance(counts[k], int))
+        last = counts["last"].get("stored", {})
+        click.echo(f"{harness:<12} {numbers}; last stored {last.get('event', '–')} at {last.get('at', '–')}")
+        for reason, count in counts["reasons"].items():
+            click.echo(f"             {count} × {reason}")
+    for task in found["tasks"]:
+        error = f"  last error: {task['error']} ({task['failures']} in all)" if task["error"] else ""
+        click.echo(f"task {task['name']:<10} {task['state']}, {task['last'] or 'nothing yet'}{error}")
+    for problem in found["problems"]:
+        click.echo(f"PROBLEM: {problem}")
+    if not found["capture"]:
+        click.echo("No event has come since the daemon started.")
+    if found["version"] != __version__:
+        click.echo(f"This command is {__version__}: `aimemory restart` brings the daemon to the same version.")

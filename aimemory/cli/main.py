@@ -1,0 +1,62 @@
+"""The table of commands. Each is loaded when it is called, so that `aimemory status` never meets the server."""
+
+from importlib import import_module
+
+import click
+
+from aimemory import __version__
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "up": ("lifecycle", "Start the daemon in the background and wait until it answers."),
+    "down": ("lifecycle", "Stop the daemon and keep it stopped."),
+    "restart": ("lifecycle", "Stop and start the daemon."),
+    "serve": ("lifecycle", "Run the daemon in the foreground."),
+    "status": ("lifecycle", "What runs, what was captured, what is wrong."),
+    "where": ("projects", "Explain which project a directory belongs to."),
+    "project": ("projects", "List projects, or add an alias."),
+    "search": ("pages", "Search pages and recorded events."),
+    "read": ("pages", "Print a page."),
+    "write": ("pages", "Create or replace a page."),
+    "recent": ("pages", "What was written or recorded last."),
+    "brief": ("pages", "Print what the next agent would be told here."),
+    "reindex": ("upkeep", "Rebuild the search index from the files."),
+    "hook": ("upkeep", "Send one event, as a vendor's hook does."),
+    "mcp": ("upkeep", "Serve MCP on standard input and output."),
+    "service": ("service", "Install or remove the systemd user service."),
+}
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"aimemory.cli.{COMMANDS[name][0]}")
+        command: click.Command = getattr(module, name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(f"{error.message} `aimemory --help` lists all commands.", ctx) from None
+
+
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 damaged data or a fault, 2 wrong use, 3 somebody else was first, 75 try again later.",
+)
+@click.version_option(__version__, prog_name="aimemory")
+def cli() -> None:
+    """Long-term memory and handoffs for AI coding agents: local first, in plain markdown."""

@@ -1,0 +1,51 @@
+"""How the command line prints: data to stdout, notes and errors to stderr, `--json` with the fields of HTTP."""
+
+import json
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from aimemory.errors import AimemoryError, Conflict
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def json_option(command: F) -> F:
+    """The `--json` flag, the same on every command that prints data."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON with the fields of the HTTP API.")(command)
+
+
+def print_json(value: object) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def note(text: str) -> None:
+    """Something a person may want to know, that a script doesn't read."""
+    click.echo(text, err=True)
+
+
+def translated(command: F) -> F:
+    """The one translator of errors to the terminal: the message on stderr, the documented exit code."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except AimemoryError as error:
+            note(f"aimemory: {error}")
+            if isinstance(error, Conflict) and error.version:
+                note(f"aimemory: the page is now at version {error.version}.")
+            sys.exit(error.exit_code)
+        except BrokenPipeError:
+            sys.stderr.close()
+            sys.exit(0)
+
+    return run  # type: ignore[return-value]
+
+
+def clean(text: str) -> str:
+    """Recorded text for a terminal: no escape sequences, no control characters but line ends and tabs."""
+    return "".join(c for c in text if c in "\n\t" or (c >= " " and c != "\x7f" and not "\x80" <= c <= "\x9f"))

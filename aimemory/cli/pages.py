@@ -1,0 +1,154 @@
+"""`search`, `read`, `write`, `recent`, `brief`."""
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from aimemory.cli.client import Client
+from aimemory.cli.output import clean, json_option, note, print_json, translated
+from aimemory.config import load_config
+from aimemory.errors import UserError
+
+project_option = click.option(
+    "-p", "--project", help='Project (workspace/folder, folder or remote) instead of this directory\'s; "*" for all.'
+)
+
+
+def here() -> str | None:
+    """The working directory, or None when it was deleted."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
+@click.command(
+    epilog="Examples: aimemory search session brief   ·   aimemory search -p '*' ADR-016   ·   aimemory search --json 飞书"
+)
+@click.argument("query", nargs=-1)
+@project_option
+@click.option("-k", "--kind", help="Only pages of this kind, such as decision or session.")
+@click.option("--harness", help="Only recorded events of this harness.")
+@click.option("--session", help="Only recorded events of this session.")
+@click.option("--since", help="Not older than this date or time.")
+@click.option("--until", help="Not newer than this date or time.")
+@click.option("-n", "--limit", type=click.IntRange(1, 50), default=10, show_default=True, help="Number of hits.")
+@click.option("--cursor", help="Go on where an earlier answer ended.")
+@click.option("--pages-only", is_flag=True, help="Leave recorded events out.")
+@json_option
+@translated
+def search(query: tuple[str, ...], limit: int, pages_only: bool, as_json: bool, **filters: str | None) -> None:
+    """Search pages and recorded events. Any text is a valid query; quoted "phrases" and -word work.
+
+    Words that begin with a dash go behind `--`:  aimemory search -- -Wall
+    """
+    body = {"query": " ".join(query), "cwd": here(), "limit": limit, "observations": not pages_only, **filters}
+    found = Client(load_config()).post("/api/v1/search", body)
+    if as_json:
+        print_json(found)
+        return
+    answer = found["answer"]
+    note(f"In {found['project'] or 'all projects'} ({found['project_how']}):")
+    if answer["loosened"]:
+        note(answer["loosened"])
+    for number, hit in enumerate(answer["hits"], 1):
+        _print_hit(number, hit)
+    for text in answer["notes"]:
+        note(text)
+    if found["next_cursor"]:
+        note(f"More: add --cursor {found['next_cursor']}")
+
+
+def _print_hit(number: int, hit: dict[str, Any]) -> None:
+    where = hit["path"] or f"session {hit['session']}"
+    click.echo(f"{number:>2}. {click.style(clean(hit['title']), bold=True)}  [{hit['kind']}, {(hit['date'] or '')[:10]}]")
+    click.echo(f"    {click.style(clean(where), fg='cyan')}")
+    if hit["snippet"]:
+        click.echo(f"    {clean(hit['snippet'])}")
+
+
+@click.command(epilog="Example: aimemory read default/app/decisions/use-sqlite-1f2e.md")
+@click.argument("page")
+@project_option
+@click.option("--version", "show_version", is_flag=True, help="Print the version token on stderr, for `write --version`.")
+@json_option
+@translated
+def read(page: str, project: str | None, show_version: bool, as_json: bool) -> None:
+    """Print a page, found by its path, id or title."""
+    found = Client(load_config()).get("/api/v1/page", page=page, project=project, cwd=here())
+    if as_json:
+        print_json(found)
+        return
+    click.echo(clean(found["text"]) if sys.stdout.isatty() else found["text"], nl=not found["text"].endswith("\n"))
+    if show_version:
+        note(found["version"])
+
+
+@click.command(
+    epilog="Examples: echo 'We chose SQLite.' | aimemory write 'Use SQLite' -k decision   ·   "
+    "aimemory write 'Use SQLite' --path default/app/decisions/use-sqlite-1f2e.md --version TOKEN < new.md"
+)
+@click.argument("title")
+@click.option("-k", "--kind", default="note", show_default=True, help="decision, gotcha, concept, procedure, note or rule.")
+@click.option("-b", "--body", help="The text; without it, standard input is read.")
+@click.option("-t", "--tag", "tags", multiple=True, help="A tag; may be given several times.")
+@click.option("--path", help="The page's path below the wiki; by default made from project, kind and title.")
+@click.option("--version", help="Replace the page at --path, if this is still its version (`aimemory read --json`).")
+@project_option
+@json_option
+@translated
+def write(title: str, body: str | None, tags: tuple[str, ...], as_json: bool, **rest: str | None) -> None:
+    """Create a page, or replace one whose version you have read."""
+    if body is None:
+        if sys.stdin.isatty():
+            raise UserError("Give the text with --body or on standard input.")
+        body = sys.stdin.buffer.read().decode("utf-8", "replace")
+    request = {"title": title, "body": body, "tags": list(tags), "cwd": here(), **rest}
+    written = Client(load_config()).post("/api/v1/page", request)
+    if as_json:
+        print_json(written)
+        return
+    click.echo(written["path"])
+    note(f"{'Created' if written['created'] else 'Replaced'}; version {written['version']}.")
+
+
+@click.command(epilog="Examples: aimemory recent   ·   aimemory recent -k observation -n 50")
+@project_option
+@click.option("-k", "--kind", help="Only this kind: session, decision, …, or observation for recorded events.")
+@click.option("-n", "--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Number of items.")
+@json_option
+@translated
+def recent(project: str | None, kind: str | None, limit: int, as_json: bool) -> None:
+    """What was written or recorded last, newest first."""
+    found = Client(load_config()).get("/api/v1/recent", project=project, kind=kind, limit=limit, cwd=here())
+    if as_json:
+        print_json(found)
+        return
+    note(f"In {found['project'] or 'all projects'} ({found['project_how']}):")
+    for item in found["items"]:
+        place = item["path"] or (f"session {item['session']}" if item["session"] else "")
+        click.echo(f"{item['when'][:16].replace('T', ' ')}  {item['kind']:<14} {clean(item['title'])}")
+        if place:
+            click.echo(f"{'':18}{click.style(clean(place), fg='cyan')}")
+    if not found["items"]:
+        note("Nothing yet.")
+
+
+@click.command(epilog="Example: cd my-project && aimemory brief")
+@click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, resolve_path=True))
+@project_option
+@json_option
+@translated
+def brief(directory: str | None, project: str | None, as_json: bool) -> None:
+    """Print what the next agent would be told in this directory."""
+    found = Client(load_config()).get("/api/v1/brief", cwd=directory or here(), project=project)
+    if as_json:
+        print_json(found)
+        return
+    note(f"For {found['project'] or 'no project'} ({found['project_how']}):")
+    if found["text"]:
+        click.echo(clean(found["text"]))
+    else:
+        note("Nothing is recorded here yet, so the next agent would be told nothing.")

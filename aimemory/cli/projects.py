@@ -1,0 +1,64 @@
+"""`where`, `project list`, `project alias`."""
+
+import click
+
+from aimemory.cli.client import Client
+from aimemory.cli.output import clean, json_option, note, print_json, translated
+from aimemory.cli.pages import here
+from aimemory.config import load_config
+
+
+@click.command(epilog="Examples: aimemory where   ·   aimemory where ~/work/app --json")
+@click.argument("directory", required=False, type=click.Path(resolve_path=True))
+@json_option
+@translated
+def where(directory: str | None, as_json: bool) -> None:
+    """Explain which project a directory belongs to, step by step. Changes nothing."""
+    found = Client(load_config()).get("/api/v1/where", cwd=directory or here())
+    if as_json:
+        print_json(found)
+        return
+    known = "" if found["is_known"] else "  (nothing is recorded for it yet)"
+    click.echo(f"{click.style(clean(found['project']), bold=True)}{known}")
+    for step in found["steps"]:
+        click.echo(f"  {clean(step)}")
+    if found["found_by"]:
+        click.echo(f"  It is the known project found by {clean(found['found_by'])}.")
+    for problem in found["problems"]:
+        note(f"Problem: {clean(problem)}")
+
+
+@click.group()
+def project() -> None:
+    """List projects, or add an alias."""
+
+
+@project.command("list", epilog="Example: aimemory project list --json")
+@json_option
+@translated
+def list_projects(as_json: bool) -> None:
+    """All projects with their names, directories and what they hold."""
+    found = Client(load_config()).get("/api/v1/projects")
+    if as_json:
+        print_json(found)
+        return
+    for one in found["projects"]:
+        click.echo(f"{click.style(clean(one['project']), bold=True)}  {one['pages']} pages, {one['sessions']} sessions")
+        for name in [one["identity"], *one["aliases"]]:
+            click.echo(f"    {clean(name)}")
+    if not found["projects"]:
+        note("No project yet: the first event or page in a directory makes one.")
+
+
+@project.command("alias", epilog="Example: aimemory project alias app git@github.com:acme/app-mirror.git")
+@click.argument("name")
+@click.argument("alias")
+@json_option
+@translated
+def alias(name: str, alias: str, as_json: bool) -> None:
+    """Let another remote or directory mean project NAME too."""
+    found = Client(load_config()).post("/api/v1/projects/alias", {"project": name, "alias": alias})
+    if as_json:
+        print_json(found)
+        return
+    click.echo(f"{found['project']} is now also known as {', '.join(found['aliases'])}.")

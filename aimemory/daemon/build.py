@@ -1,0 +1,131 @@
+"""Builds the object graph, bottom to top. The one place that knows all constructors."""
+
+import asyncio
+
+from aimemory import __version__
+from aimemory.api import Memory
+from aimemory.brief.compose import Composer
+from aimemory.config import Config
+from aimemory.daemon.parts import Parts, State
+from aimemory.daemon.reindex import reindex
+from aimemory.daemon.status import status_of
+from aimemory.handoff.closing import Closer
+from aimemory.harness.registry import load_registry
+from aimemory.index.events import has_event_between, known_events
+from aimemory.intake.counters import Counters
+from aimemory.intake.decide import Intake, Outcome, ends_session
+from aimemory.intake.drain import Drain
+from aimemory.intake.rejects import Rejects
+from aimemory.journal.segments import Journal, seal
+from aimemory.model.protocols import Pulse, SystemClock
+from aimemory.privacy.worker import Worker
+from aimemory.project.resolve import Resolver
+from aimemory.server.app import App
+from aimemory.server.hook import HookRoute
+from aimemory.server.late import LateMcp
+from aimemory.server.reply import Replies
+from aimemory.server.v1 import Api
+from aimemory.sessions.reader import Sessions
+from aimemory.store.actor import load_actor, load_key
+from aimemory.store.committer import Committer
+from aimemory.store.dedupe import Dedupe, Known
+from aimemory.store.pagerows import take_pages
+from aimemory.store.pages import Pages
+from aimemory.store.projector import Projector
+from aimemory.store.projects import Projects
+from aimemory.store.reader import Reader
+from aimemory.store.writer import Writer
+from aimemory.upkeep.scheduler import Job, Scheduler
+from aimemory.wiki.files import WikiFiles
+
+
+def build(config: Config, tightened: list[str]) -> Parts:
+    """Build every part, bottom to top. Nothing runs yet; must be called on the event loop."""
+    clock, data = SystemClock(), config.data
+    actor = load_actor(config)
+    files = WikiFiles(data.wiki)
+    journal = Journal(data.journal, config.storage.segment_bytes, clock.now_ns)
+    journal.open()
+
+    async def lookup(key: str, content: str | None) -> list[Known]:
+        found = await reader.read(known_events([key], [content] if content else []))
+        return [Known(key=k.key or "", hash=k.hash, at_ns=k.at_ns, session=k.session) for k in found]
+
+    async def between(session: str, first: int, last: int) -> bool:
+        return await reader.read(has_event_between(session, first, last))
+
+    dedupe = Dedupe(lookup, between)
+    reader = Reader(data.index)
+    projector = Projector(data.index, data.journal, take_pages(files), dedupe.applied, reader.held)
+    writer = Writer(journal, projector.feed)
+    committer = Committer(data.wiki, clock)
+    pages = Pages(
+        files=files, writer=writer, projector=projector, reader=reader, committer=committer, clock=clock, actor=actor
+    )
+    resolver = Resolver(config.home, temp_dirs=config.temp_dirs)
+    projects = Projects(resolver=resolver, files=files, pages=pages, reader=reader, clock=clock, actor=actor)
+    pages.tell_of_projects(projects.load)
+    sessions = Sessions(reader)
+    registry = load_registry()
+
+    def title_of(harness: str) -> str:
+        return registry.get(harness).title or harness
+
+    closer = Closer(
+        writer=writer, projector=projector, reader=reader, pages=pages, projects=projects, sessions=sessions,
+        actor=actor, clock=clock, idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of,
+    )  # fmt: skip
+    worker, counters, rejects = Worker(), Counters(clock), Rejects(data.rejects, clock)
+
+    def on_stored(outcome: Outcome) -> None:
+        if ends_session(outcome) and outcome.session is not None:
+            closer.request(outcome.session)
+
+    intake = Intake(
+        registry=registry, config=config, writer=writer, dedupe=dedupe, projects=projects, actor=actor, clock=clock,
+        worker=worker, rejects=rejects, counters=counters, on_stored=on_stored,
+    )  # fmt: skip
+    drain = Drain(data.spool, data.rejects, intake)
+    composer = Composer(reader=reader, sessions=sessions, key=load_key(data.private / "fence"), title_of=title_of, clock=clock)
+    state = State(started_ns=clock.now_ns(), tightened=tightened)
+    stopping = asyncio.Event()
+
+    async def read_spool_state() -> None:
+        state.spool = await asyncio.to_thread(drain.state) | {"rejects": await asyncio.to_thread(rejects.count)}
+
+    async def drain_spool(pulse: Pulse) -> None:
+        await drain.drain(pulse)
+        await read_spool_state()
+
+    async def seal_segments(pulse: Pulse) -> None:
+        await asyncio.to_thread(seal, data.journal)
+
+    async def reconcile(pulse: Pulse) -> None:
+        await pages.reconcile()
+
+    async def sweep(pulse: Pulse) -> None:
+        await closer.sweep()
+
+    scheduler = Scheduler([
+        Job("spool", 2, drain_spool), Job("sessions", 5, sweep), Job("walk", 60, reconcile), Job("seal", 300, seal_segments),
+    ])  # fmt: skip
+    memory = Memory(
+        config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
+        composer=composer, status=lambda: status_of(parts),
+    )  # fmt: skip
+    replies = Replies(
+        composer=composer, registry=registry, writer=writer, projector=projector, reader=reader, config=config,
+        clock=clock, counters=counters,
+    )  # fmt: skip
+    mcp = LateMcp(memory, __version__)
+    app = App(
+        hook=HookRoute(intake, replies), api=Api(memory, lambda: reindex(parts), stopping.set), mcp=mcp,
+        version=__version__,
+    )
+    parts = Parts(
+        config=config, clock=clock, actor=actor, journal=journal, writer=writer, projector=projector, reader=reader,
+        committer=committer, pages=pages, projects=projects, closer=closer, worker=worker, counters=counters,
+        rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app, mcp=mcp,
+        state=state, stopping=stopping,
+    )  # fmt: skip
+    return parts

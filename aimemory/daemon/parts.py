@@ -1,0 +1,67 @@
+"""The object graph as one value."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from aimemory.api import Memory
+from aimemory.config import Config
+from aimemory.handoff.closing import Closer
+from aimemory.intake.counters import Counters
+from aimemory.intake.decide import Intake
+from aimemory.intake.drain import Drain
+from aimemory.intake.rejects import Rejects
+from aimemory.journal.segments import Journal
+from aimemory.model.protocols import Clock, TaskPulse
+from aimemory.model.scope import Actor
+from aimemory.privacy.worker import Worker
+from aimemory.server.app import App
+from aimemory.server.late import LateMcp
+from aimemory.store.committer import Committer
+from aimemory.store.dedupe import Dedupe
+from aimemory.store.pages import Pages
+from aimemory.store.projector import Projector
+from aimemory.store.projects import Projects
+from aimemory.store.reader import Reader
+from aimemory.store.writer import Writer
+from aimemory.upkeep.scheduler import Scheduler
+
+
+@dataclass
+class State:
+    """What changes while the daemon runs, for `status`. tightened: paths whose mode was too open at start."""
+
+    started_ns: int
+    tightened: list[str]
+    pulses: dict[str, TaskPulse] = field(default_factory=dict)
+    endpoint: dict[str, Any] = field(default_factory=dict)
+    spool: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything that `build` made, bottom to top."""
+
+    config: Config
+    clock: Clock
+    actor: Actor
+    journal: Journal
+    writer: Writer
+    projector: Projector
+    reader: Reader
+    committer: Committer
+    pages: Pages
+    projects: Projects
+    closer: Closer
+    worker: Worker
+    counters: Counters
+    rejects: Rejects
+    dedupe: Dedupe
+    intake: Intake
+    drain: Drain
+    scheduler: Scheduler
+    memory: Memory
+    app: App
+    mcp: LateMcp
+    state: State
+    stopping: asyncio.Event

@@ -1,0 +1,159 @@
+"""Running the daemon: lock, sockets, signals, start and stop."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable
+
+from aimemory import __version__, datadir
+from aimemory.config import Config
+from aimemory.daemon.build import build
+from aimemory.daemon.parts import Parts
+from aimemory.daemon.tasks import TASKS, Supervisor
+from aimemory.errors import AimemoryError, UserError
+from aimemory.harness.registry import load_registry
+from aimemory.index.events import keys_after, open_closings, stored_hashes
+from aimemory.install.launchers import write_launchers
+from aimemory.model.ids import SessionId
+from aimemory.server.app import guarded
+from aimemory.server.auth import load_token
+from aimemory.server.listen import Listener, inherited_socket, tcp_socket, unix_socket
+from aimemory.server.logs import set_up_logging
+
+log = logging.getLogger(__name__)
+
+_OPEN_REQUESTS_S = 1.5
+
+
+def serve(config: Config, *, foreground: bool) -> None:
+    """Run the daemon until SIGTERM, SIGINT or a stop request.
+
+    Raises AlreadyRunning when another one owns the data directory, UserError when that directory can't be used.
+    """
+    os.umask(0o077)
+    tightened = config.data.create()
+    with datadir.instance_lock(config.data):
+        set_up_logging(config.data.log_file, config.storage.log_bytes, foreground=foreground)
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_run(config, tightened, foreground))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # the daemon runs without it, slower
+        return None
+    return uvloop.new_event_loop
+
+
+async def _run(config: Config, tightened: list[str], foreground: bool) -> None:
+    parts = build(config, tightened)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, parts.stopping.set)
+    supervisor = Supervisor(parts)
+    token = load_token(config.data.token_file)
+    listener = Listener(guarded(parts.app, token, config.server.allow_remote), __version__)
+    try:
+        await _open(parts)
+        supervisor.start()
+        sockets = _sockets(config)
+        await listener.open(sockets)
+        _announce(parts, sockets)
+        write_launchers(config.data, load_registry().reply_events(), spool_bytes=config.storage.spool_bytes)
+        log.info("started", extra={"pid": os.getpid(), "version": __version__, "data": str(config.data.root)})
+        if foreground:
+            print(f"aimemory {__version__} serves {config.data.root}; Ctrl-C stops it.", flush=True)  # noqa: T201
+        catch_up = asyncio.create_task(_catch_up(parts), name="catch-up")
+        await parts.stopping.wait()
+        catch_up.cancel()
+        await asyncio.gather(catch_up, return_exceptions=True)
+    finally:
+        await _stop(parts, supervisor, listener)
+
+
+async def _open(parts: Parts) -> None:
+    """What the first event needs: the end of the journal, the index, the known projects."""
+    parts.journal.open()
+    had_index = await parts.projector.open()
+    parts.projector.expect(parts.journal.last_seq)
+    if not had_index and (parts.journal.last_seq or any(parts.config.data.wiki.glob("*/*"))):
+        parts.projector.ask_rebuild()
+    await parts.projects.load()
+
+
+async def _catch_up(parts: Parts) -> None:
+    """What may come a little after the first answer: known keys, outside changes, closings that were cut off."""
+    try:
+        await parts.projector.settled()
+        await asyncio.to_thread(parts.dedupe.load, await _stored_digests(parts))
+        await parts.pages.reconcile()
+        await parts.pages.commit_missing()
+        for begun in await parts.reader.read(open_closings()):
+            if begun.session:
+                parts.closer.request(SessionId(begun.session))
+    except (AimemoryError, OSError) as error:
+        parts.state.pulses["scheduler"].fail(f"start: {error}")
+
+
+async def _stored_digests(parts: Parts) -> list[str]:
+    """Keys and payload hashes of everything stored."""
+    digests: list[str] = []
+    last = ""
+    while page := await parts.reader.read(keys_after(last)):
+        digests += page
+        last = page[-1]
+    return digests + await parts.reader.read(stored_hashes())
+
+
+def _sockets(config: Config) -> list[socket.socket]:
+    sockets = [inherited_socket() if config.activated else unix_socket(config.data.socket)]
+    if config.server.tcp:
+        host = config.server.host
+        if host not in ("127.0.0.1", "::1", "localhost") and not config.server.allow_remote:
+            raise UserError(
+                f"[server] host is {host}, which others can reach. Set [server] allow_remote = true if that is meant; "
+                "everyone who has the token can then read and write all of this memory."
+            )
+        try:
+            sockets.append(tcp_socket("127.0.0.1" if host == "localhost" else host, config.server.port))
+        except AimemoryError as error:  # hooks, command line and MCP shim don't need it
+            log.warning("no TCP", extra={"reason": str(error)})
+    return sockets
+
+
+def _announce(parts: Parts, sockets: list[socket.socket]) -> None:
+    """Write the `endpoint` file: where the daemon listens now."""
+    where: dict[str, object] = {"socket": str(parts.config.data.socket), "pid": os.getpid(), "version": __version__}
+    for sock in sockets:
+        if sock.family != socket.AF_UNIX:
+            host, port = sock.getsockname()[:2]
+            where["tcp"] = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+            if port != parts.config.server.port and parts.config.server.port:
+                where["note"] = f"port {parts.config.server.port} was taken"
+    parts.state.endpoint = where
+    datadir.write_atomic(parts.config.data.endpoint, json.dumps(where, indent=2).encode() + b"\n")
+
+
+async def _stop(parts: Parts, supervisor: Supervisor, listener: Listener) -> None:
+    """Everything acknowledged is on disk and, where that is quick, in index and git. Ends within five seconds."""
+    log.info("stopping")
+    await listener.close(_OPEN_REQUESTS_S)
+    if not parts.config.activated:
+        parts.config.data.socket.unlink(missing_ok=True)
+    parts.config.data.endpoint.unlink(missing_ok=True)
+    for task in reversed(TASKS):
+        if task.name not in ("writer", "projector", "committer"):
+            await supervisor.stop(task.name)
+    await parts.writer.close()
+    await supervisor.stop("writer")
+    await supervisor.stop("projector")
+    await parts.reader.close()
+    await parts.projector.close(parts.writer.last_seq)
+    await supervisor.stop("committer")
+    await parts.committer.close()
+    await asyncio.to_thread(parts.worker.close)
+    log.info("stopped")

@@ -1,0 +1,81 @@
+"""What `status` says: the tasks, what was captured, and everything that is wrong, each with its reason."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from aimemory import __version__
+from aimemory.model.protocols import TaskPulse, rfc3339_local
+
+if TYPE_CHECKING:
+    from aimemory.daemon.parts import Parts
+
+_STUCK_NS = 120_000_000_000
+
+
+def status_of(parts: "Parts") -> dict[str, Any]:
+    """A snapshot from memory: cheap, and never waits for a part that hangs."""
+    state, projector, committer = parts.state, parts.projector, parts.committer
+    now = parts.clock.now_ns()
+    return {
+        "running": True,
+        "version": __version__,
+        "pid": os.getpid(),
+        "data": str(parts.config.data.root),
+        "config": str(parts.config.source) if parts.config.source else None,
+        "user": parts.actor.user,
+        "machine": parts.actor.machine,
+        "started_at": rfc3339_local(state.started_ns),
+        "uptime_s": (now - state.started_ns) // 1_000_000_000,
+        "endpoint": state.endpoint,
+        "journal": {
+            "last_seq": parts.journal.last_seq,
+            "segment": str(parts.journal.current) if parts.journal.current else None,
+            "torn_bytes_at_start": parts.journal.torn_bytes,
+        },
+        "index": {
+            "state": projector.state, "applied_seq": projector.applied_seq, "lag": projector.lag,
+            "damage": list(projector.damage),
+        },
+        "git": {"head": committer.head, "waiting": committer.waiting, "problem": committer.problem},
+        "wiki": {"held": parts.pages.held, "problem": parts.pages.last.problem},
+        "spool": state.spool,
+        "capture": parts.counters.as_data(),
+        "tasks": [_task(pulse, now) for pulse in state.pulses.values()],
+        "problems": _problems(parts, now),
+    }  # fmt: skip
+
+
+def _task(pulse: TaskPulse, now: int) -> dict[str, Any]:
+    return {
+        "name": pulse.name, "state": pulse.state, "queue": pulse.queue,
+        "beat_age_s": round((now - pulse.beat_ns) / 1e9, 1) if pulse.beat_ns else None, "last": pulse.last,
+        "error": pulse.error, "error_at": rfc3339_local(pulse.error_ns) if pulse.error_ns else None,
+        "failures": pulse.failures,
+    }  # fmt: skip
+
+
+def _problems(parts: "Parts", now: int) -> list[str]:
+    """Sentences for a person, each naming what to do or where to look."""
+    state = parts.state
+    found = [f"{path} was readable by others; its mode is 0700 now." for path in state.tightened]
+    if parts.journal.torn_bytes:
+        found.append(f"The journal ended in a torn write ({parts.journal.torn_bytes} bytes), which was cut off at start.")
+    found += [f"Damage: {what}" for what in parts.projector.damage]
+    if parts.committer.problem:
+        found.append(f"Pages wait for a commit: {parts.committer.problem}")
+    if parts.pages.last.problem:
+        found.append(parts.pages.last.problem)
+    found += [
+        f"{path} looks as if it held a secret ({kinds}); it is not committed until that is gone."
+        for path, kinds in parts.pages.held.items()
+    ]
+    for where, problems in parts.projects.problems.items():
+        found += [f"{where}: {problem}" for problem in problems]
+    if state.spool.get("dropped"):
+        found.append(f"The spool was full: events were given up ({state.spool['dropped']}).")
+    for pulse in state.pulses.values():
+        if pulse.error and pulse.error_ns > pulse.beat_ns - _STUCK_NS:
+            found.append(f"Task {pulse.name} failed at {rfc3339_local(pulse.error_ns)}: {pulse.error}")
+        if pulse.state == "dead":
+            found.append(f"Task {pulse.name} is dead; `aimemory restart` starts it again.")
+    return found

@@ -1,0 +1,1 @@
+"""What can be known without a model, each fact with its evidence."""

@@ -1,0 +1,36 @@
+"""One look at a checkout for a page or a brief: git's facts within a limit, through the privacy boundary."""
+
+from dataclasses import replace
+from typing import Any
+
+from aimemory.facts.git import git_facts
+from aimemory.facts.summary import git_summary
+from aimemory.model.gitfacts import GitSummary
+from aimemory.model.protocols import Clock
+from aimemory.privacy import sanitize_tree
+
+_LEAF_BYTES = 1024
+
+
+async def look(cwd: str, limit_s: float, clock: Clock) -> GitSummary:
+    """Branch, head and what is not committed in the checkout of `cwd`; what took longer than the limit is unknown."""
+    at_ns = clock.now_ns()
+    if limit_s <= 0:
+        return GitSummary(reason="git probes are switched off", checked_at_ns=at_ns)
+    return _clean(git_summary(await git_facts(cwd, timeout_s=limit_s), at_ns))
+
+
+def _clean(found: GitSummary) -> GitSummary:
+    """Branch names, subjects and file names are other people's text."""
+    texts: dict[str, Any] = sanitize_tree(
+        {
+            "branch": found.branch, "head": found.head, "subject": found.subject, "reason": found.reason,
+            "uncommitted": list(found.uncommitted or ()), "untracked": list(found.untracked or ()),
+        },
+        leaf_cap_bytes=_LEAF_BYTES,
+    ).value  # fmt: skip
+    return replace(
+        found, branch=texts["branch"], head=texts["head"], subject=texts["subject"], reason=texts["reason"],
+        uncommitted=None if found.uncommitted is None else tuple(texts["uncommitted"]),
+        untracked=None if found.untracked is None else tuple(texts["untracked"]),
+    )  # fmt: skip

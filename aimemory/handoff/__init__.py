@@ -1,0 +1,1 @@
+"""What carries a session's state on: closing a session writes its page."""

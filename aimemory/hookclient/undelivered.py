@@ -1,0 +1,106 @@
+"""The detached child's work: apply the capture rule it can, sanitise, write one spool file or reject.
+
+Nobody waits for it and nobody sees it fail, so what it can't keep it counts beside the spool.
+"""
+
+import os
+import time
+
+from aimemory.hookclient.room import Limits, add_counts, make_room, write_durable
+from aimemory.model.spool import DROPPED_FILE, REJECTED_FILE, SpoolFile, event_kind, file_name, serialise
+from aimemory.privacy import Sanitized, sanitize, sanitize_payload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # under the stub that module has another name, and importing it twice helps nobody
+    from aimemory.hookclient.main import Call
+
+SPOOL_DAYS = 30
+REJECTS_BYTES = 10 << 20
+TEXT_BYTES = 1 << 18
+"""Cap of a payload that is not JSON, after scrubbing; fields of JSON are capped by the daemon."""
+
+
+def keep(call: "Call", status: int | None) -> None:
+    """Write the event into the spool, or into the rejects when the daemon refused it with this HTTP status.
+
+    Once per call. An event of a folder whose `.aimemory.toml` says `mode = "off"` is not kept. Raises OSError when
+    nothing can be written, not even the count.
+    """
+    if capture_is_off(call.cwd):
+        return
+    spool = call.spool
+    _make_folder(spool)
+    try:
+        content = entry_of(call, status).derive(serialise)
+        if status is None:
+            _write(call, spool, content, Limits(call.spool_bytes, SPOOL_DAYS, DROPPED_FILE))
+        else:
+            rejects = f"{spool}/rejects"
+            _make_folder(rejects)
+            add_counts(rejects, REJECTED_FILE, {str(status): 1})
+            _write(call, rejects, content, Limits(REJECTS_BYTES, SPOOL_DAYS, DROPPED_FILE))
+    except Exception:  # a full disk, or a fault of ours in the sanitiser: raw bytes are never an alternative
+        add_counts(spool, DROPPED_FILE, {event_kind(call.event): 1})
+
+
+def open_breaker(call: "Call") -> None:
+    """Make every hook spool at once for a while, without trying the daemon."""
+    _make_folder(call.spool)
+    os.close(os.open(call.breaker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    os.utime(call.breaker)
+
+
+def entry_of(call: "Call", status: int | None) -> Sanitized[SpoolFile]:
+    """The sanitised form of the event. A payload that is no JSON, or was cut off, is kept as text."""
+
+    def entry(body: object, text: str | None) -> SpoolFile:
+        return SpoolFile(
+            harness=sanitize(call.harness).value,
+            event=sanitize(call.event).value,
+            at_ns=call.at_ns,
+            pid=call.pid,
+            cwd=None if call.cwd is None else sanitize(os.fsdecode(call.cwd)).value,
+            body=body,
+            text=text,
+            incomplete=not call.whole,
+            status=status,
+        )
+
+    try:
+        return sanitize_payload(call.body).derive(lambda body: entry(body, None))
+    except ValueError:
+        raw = call.body.decode("utf-8", "replace")
+        return sanitize(raw, cap_bytes=TEXT_BYTES).derive(lambda text: entry(None, text))
+
+
+def capture_is_off(cwd: bytes | None) -> bool:
+    """Whether the nearest `.aimemory.toml` that sets `[capture] mode`, from `cwd` upwards, sets it to `off`.
+
+    A file that can't be read counts as silent: the daemon decides again when it drains.
+    """
+    folder = cwd
+    while folder:
+        path = os.path.join(folder, b".aimemory.toml")
+        if os.path.isfile(path):
+            from aimemory.hookclient import rules  # its TOML parser is a third of this child's work, and seldom needed
+
+            mode = rules.capture_mode(path)
+            if mode is not None:
+                return mode == "off"
+        parent = os.path.dirname(folder)
+        folder = parent if parent != folder else None
+    return False
+
+
+def _write(call: "Call", folder: str, content: Sanitized[bytes], limits: Limits) -> None:
+    if make_room(folder, len(content.value), call.event, time.time_ns(), limits):
+        name = file_name(call.at_ns, call.pid, event_kind(call.event), os.urandom(4).hex())
+        write_durable(f"{folder}/{name}", content.value)
+
+
+def _make_folder(path: str) -> None:
+    """mkdir as the first one needs it; the daemon has not necessarily run since."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass

@@ -1,0 +1,175 @@
+"""The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
+
+SCHEMA = 1
+"""`pragma user_version` of an index written by this code."""
+
+_TOKENIZE = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
+"""Marks count as part of a word (`M*`), else Indic and Thai words fall into single letters."""
+
+DDL = f"""
+create table meta(key text primary key, value integer not null) strict, without rowid;
+insert into meta(key, value) values ('applied_seq', 0);
+
+create table line_type(type text primary key, lines integer not null) strict, without rowid;
+
+create table observation(
+    seq integer primary key,
+    id text not null unique,
+    key text unique,
+    hash text,
+    at integer not null,
+    session text,
+    project text not null,
+    harness text not null,
+    event text not null,
+    kind text not null,
+    tool text,
+    agent text,
+    cwd text,
+    failed integer,
+    exit_code integer,
+    text text not null,
+    forms text not null,
+    data text not null
+) strict;
+create index observation_session on observation(session, at, seq);
+create index observation_project on observation(project, at);
+create index observation_scope on observation(seq, project, session, harness, at);
+create index observation_hash on observation(hash) where hash is not null;
+
+create table session(
+    id text primary key,
+    harness text not null,
+    native text,
+    project text not null,
+    cwd text,
+    first_seq integer not null,
+    last_seq integer not null,
+    started_at integer not null,
+    last_at integer not null,
+    prompts integer not null,
+    tools integer not null,
+    ended_at integer,
+    end_reason text,
+    closed_seq integer,
+    page text
+) strict, without rowid;
+create index session_project on session(project, last_at);
+
+create table closing(
+    id text primary key,
+    session text,
+    seq integer not null,
+    done_seq integer,
+    data text not null
+) strict, without rowid;
+
+create index closing_session on closing(session);
+
+create table brief(
+    seq integer primary key,
+    session text,
+    project text,
+    at integer not null,
+    digest text,
+    chars integer
+) strict;
+create index brief_session on brief(session, seq);
+
+create table written(
+    path text primary key,
+    version text,
+    op text not null,
+    seq integer not null,
+    at integer not null,
+    user text,
+    harness text,
+    session text
+) strict, without rowid;
+
+create table page(
+    n integer primary key,
+    path text not null unique,
+    id text not null,
+    kind text not null,
+    title text not null,
+    description text not null,
+    tags text not null,
+    status text,
+    created text,
+    updated text,
+    date_ns integer not null,
+    project text,
+    workspace text not null,
+    version text not null,
+    mtime_ns integer not null,
+    size integer not null,
+    problem text
+) strict;
+create index page_id on page(id);
+create index page_project on page(project, date_ns);
+create index page_scope on page(n, project, kind, date_ns);
+create index page_date on page(date_ns);
+
+create table page_text(
+    n integer primary key,
+    title text not null,
+    body text not null,
+    paths text not null,
+    idents text not null,
+    forms text not null
+) strict;
+
+create table project(
+    page text primary key,
+    id text not null,
+    workspace text not null,
+    folder text not null,
+    identity text not null
+) strict, without rowid;
+create index project_id on project(id);
+
+create table project_alias(
+    page text not null,
+    kind text not null,
+    value text not null,
+    primary key (kind, value, page)
+) strict, without rowid;
+
+create virtual table page_fts using fts5(
+    title, body, paths, idents, forms, content='page_text', content_rowid='n', tokenize="{_TOKENIZE}");
+create virtual table observation_fts using fts5(
+    text, forms, content='observation', content_rowid='seq', tokenize="{_TOKENIZE}");
+
+create trigger page_gone after delete on page begin
+    delete from page_text where n = old.n;
+    delete from project where page = old.path;
+    delete from project_alias where page = old.path;
+end;
+create trigger page_text_in after insert on page_text begin
+    insert into page_fts(rowid, title, body, paths, idents, forms)
+    values (new.n, new.title, new.body, new.paths, new.idents, new.forms);
+end;
+create trigger page_text_out after delete on page_text begin
+    insert into page_fts(page_fts, rowid, title, body, paths, idents, forms)
+    values ('delete', old.n, old.title, old.body, old.paths, old.idents, old.forms);
+end;
+create trigger page_text_change after update on page_text begin
+    insert into page_fts(page_fts, rowid, title, body, paths, idents, forms)
+    values ('delete', old.n, old.title, old.body, old.paths, old.idents, old.forms);
+    insert into page_fts(rowid, title, body, paths, idents, forms)
+    values (new.n, new.title, new.body, new.paths, new.idents, new.forms);
+end;
+
+create trigger observation_in after insert on observation begin
+    insert into observation_fts(rowid, text, forms) values (new.seq, new.text, new.forms);
+end;
+create trigger observation_out after delete on observation begin
+    insert into observation_fts(observation_fts, rowid, text, forms) values ('delete', old.seq, old.text, old.forms);
+end;
+create trigger observation_change after update of seq, text, forms on observation begin
+    insert into observation_fts(observation_fts, rowid, text, forms) values ('delete', old.seq, old.text, old.forms);
+    insert into observation_fts(rowid, text, forms) values (new.seq, new.text, new.forms);
+end;
+"""
+"""External content, since contentless tables can't delete on this SQLite: a change hands FTS5 the *old* text."""

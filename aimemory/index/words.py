@@ -1,0 +1,96 @@
+"""Text to words, and the other forms under which a word must be found. Pure; used for what is stored and what is asked.
+
+FTS5's own tokenizer splits at everything that is no letter or digit, folds case and Latin accents, and stems. What it
+can't do is made here as additional words: pairs of characters for scripts written without spaces, spellings folded
+over width, composition, vowel marks and ligatures, and the parts of camelCase names.
+"""
+
+import re
+import unicodedata
+
+WORD = re.compile(
+    r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0e4e\u0e81-\u109f\u1780-\u17dd\u3099\u309a])*"
+)
+"""A word as FTS5 with our categories sees it: letters and digits of any script with their combining marks."""
+
+SPACELESS = re.compile(
+    "[\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0edf\u1000-\u109f\u1780-\u17dd\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+"""A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese after NFKC."""
+
+_FOLDED_BY_FTS = re.compile(
+    r"[0-9A-Za-z\u00c0-\u00de\u00e0-\u0131\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0300-\u036f]+"
+)
+_INNER_CAPITAL = re.compile(r"[A-Z0-9](?<=[A-Za-z0-9][A-Z0-9])")
+_CAMEL_WORD = re.compile(r"[A-Za-z0-9]+")
+_IS_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
+_CAMEL_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+
+_THAI_LAO_MARKS = frozenset((103, 107, 118, 122))
+
+
+def fold(word: str) -> str:
+    """One spelling for all that a reader takes for the same word.
+
+    Width and ligatures (NFKC), case (`ß` is `ss`, `İ` is `i`), accents, Arabic and Hebrew vowel marks go; marks that
+    make another letter stay (Indic vowels, kana with dakuten, Thai tones).
+    """
+    if word.isascii():
+        return word.lower()
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", word).casefold())
+    return unicodedata.normalize("NFC", "".join(c for c in apart if not _is_dropped_mark(c)))
+
+
+def _is_dropped_mark(char: str) -> bool:
+    order = unicodedata.combining(char)  # 7 to 9: nukta, dakuten, virama, which make another letter or syllable
+    return order >= 10 and order not in _THAI_LAO_MARKS and not 84 <= order <= 132
+
+
+def pairs(run: str) -> list[str]:
+    """Every two neighbouring characters, then the last one alone: a single character is found as the start of one."""
+    return [run[i : i + 2] for i in range(len(run))]
+
+
+def camel_parts(text: str) -> list[str]:
+    """`getUserById` gives get, User, By, Id, once each and in order; other words and single letters nothing."""
+    parts: dict[str, None] = {}
+    for word in camel_words(text):
+        parts.update((part, None) for part in _CAMEL_PART.findall(word) if len(part) > 1)
+    return list(parts)
+
+
+def camel_words(text: str) -> list[str]:
+    """The different words of a text that are camelCase or mix letters with digits."""
+    words: dict[str, None] = {}
+    end = 0
+    found = _INNER_CAPITAL.search(text)
+    while found:
+        start = found.start()
+        while start > end and text[start - 1].isalnum() and text[start - 1].isascii():
+            start -= 1
+        word = _CAMEL_WORD.match(text, start)
+        assert word  # the search stood on a letter or digit
+        end = word.end()
+        if _IS_CAMEL.search(word[0]):
+            words[word[0]] = None
+        found = _INNER_CAPITAL.search(text, end)
+    return list(words)
+
+
+def other_forms(text: str) -> str:
+    """The additional words of a text, separated by spaces; empty for plain English."""
+    if text.isascii():
+        return ""
+    out: list[str] = []
+    for word in WORD.findall(text):
+        if word.isascii() or _FOLDED_BY_FTS.fullmatch(word):
+            continue
+        wide = unicodedata.normalize("NFKC", word)
+        runs = SPACELESS.findall(wide)
+        for run in runs:
+            out.extend(pairs(run))
+        folded = fold(SPACELESS.sub(" ", wide) if runs else word)
+        if runs or folded != word.lower():
+            out.extend(WORD.findall(folded))
+    return " ".join(out)

@@ -1,0 +1,1 @@
+"""Edits to other programs' configuration, and the launchers that such configuration names."""

@@ -1,0 +1,203 @@
+"""Takes one raw event and decides: stored, duplicate, dropped, or refused.
+
+The order is: the privacy boundary first, so that nothing behind it ever holds raw text; then decoding by the
+harness's data file, capture rules, identity, journal. The answer is given when the journal line is synced.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from aimemory.config import Config
+from aimemory.errors import TooLarge, UserError
+from aimemory.harness.decode import decode
+from aimemory.harness.registry import Registry
+from aimemory.intake.counters import Counters
+from aimemory.intake.rejects import Rejects
+from aimemory.journal.lines import Record
+from aimemory.model.event import Delivery, Event, EventKind, Json
+from aimemory.model.ids import ObservationId, Seq, SessionId, digest, observation_id, session_id
+from aimemory.model.observation import event_data
+from aimemory.model.protocols import Clock
+from aimemory.model.scope import Actor, Project
+from aimemory.privacy import Sanitized, sanitize_payload, sanitize_tree
+from aimemory.privacy.capture import CaptureRules, Dropped, apply, stricter
+from aimemory.privacy.worker import Worker
+from aimemory.store.dedupe import Dedupe, Known
+from aimemory.store.projects import Filing, Projects
+from aimemory.store.writer import Writer
+
+LIMIT_BYTES = 10 << 20
+_INLINE_BYTES = 256 << 10
+_LEAF_BYTES = 64 << 10
+_FAR_FUTURE_NS = 86_400_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an event. `outcome` is stored, duplicate or dropped; `reason` says why it was dropped."""
+
+    outcome: str
+    id: ObservationId | None = None
+    seq: Seq | None = None
+    reason: str | None = None
+    session: SessionId | None = None
+    project: Project | None = None
+    event: Event | None = None
+
+
+class OnStored(Protocol):
+    """Told of every newly stored observation, on the event loop."""
+
+    def __call__(self, outcome: Outcome) -> None: ...
+
+
+class Intake:
+    """`take` is the one door for events."""
+
+    def __init__(
+        self, *, registry: Registry, config: Config, writer: Writer, dedupe: Dedupe, projects: Projects, actor: Actor,
+        clock: Clock, worker: Worker, rejects: Rejects, counters: Counters, on_stored: OnStored,
+    ) -> None:  # fmt: skip
+        self._registry = registry
+        self._config = config
+        self._writer = writer
+        self._dedupe = dedupe
+        self._projects = projects
+        self._actor = actor
+        self._clock = clock
+        self._worker = worker
+        self._rejects = rejects
+        self._counters = counters
+        self._on_stored = on_stored
+        self._global_rules = CaptureRules(mode=config.capture.mode, ignore=())
+
+    async def take(self, delivery: Delivery, body: bytes) -> Outcome:
+        """Store one event; returns when it is durable, a duplicate, or dropped by a rule.
+
+        Raises TooLarge over 10 MiB, UserError when the request can't be understood (the event then lies sanitised in
+        the reject file and is counted), Busy when the queue is full, Unavailable when the disk refuses.
+        """
+        harness = delivery.harness or "unknown"
+        if len(body) > LIMIT_BYTES:
+            self._counters.rejected(harness, delivery.event, "larger than 10 MiB")
+            raise TooLarge(f"The event has {len(body):,} bytes; the limit is {LIMIT_BYTES:,}. It was not stored.")
+        if not delivery.harness or not delivery.event:
+            raise await self._reject(delivery, body, "the request names no harness or no event")
+        try:
+            payload = await self._sanitise(body)
+        except ValueError as error:
+            raise await self._reject(delivery, body, f"the body is not JSON ({error})") from None
+        return await self.take_sanitised(delivery, payload)
+
+    async def take_sanitised(self, delivery: Delivery, payload: Sanitized[Json]) -> Outcome:
+        """As `take`, for a payload that has passed the boundary already."""
+        said = sanitise_delivery(delivery)
+        spec = self._registry.get(said.value.harness)
+        caps = self._config.capture
+        decoded = decode(payload, said, spec, prompt_bytes=caps.prompt_bytes, tool_bytes=caps.tool_bytes)
+        event = decoded.value
+        now = self._clock.now_ns()
+        at_ns = event.at_ns if event.at_ns is not None and 0 < event.at_ns < now + _FAR_FUTURE_NS else now
+        session = session_id(event.harness, event.native_session) if event.native_session else None
+        filing = await self._projects.file(session, event.cwd)
+        kept = self._apply_rules(decoded, filing)
+        if isinstance(kept, Dropped):
+            self._counters.dropped(event.harness, event.event, kept.reason)
+            return Outcome("dropped", reason=kept.reason, session=session, project=filing.project, event=event)
+        known = identify(event, payload, at_ns, session)
+        found = await self._dedupe.find(known)
+        if found is not None:
+            return await self._duplicate(found, filing, session, event)
+        return await self._store(known, kept, filing, session)
+
+    async def _sanitise(self, body: bytes) -> Sanitized[Json]:
+        if len(body) <= _INLINE_BYTES:
+            return sanitize_payload(body, leaf_cap_bytes=_LEAF_BYTES)
+        return await asyncio.wrap_future(self._worker.submit(body, _LEAF_BYTES))
+
+    def _apply_rules(self, decoded: Sanitized[Event], filing: Filing) -> Sanitized[Event] | Dropped:
+        rules = stricter(self._global_rules, filing.rules)
+        if rules.mode == "full" and not rules.ignore:
+            return decoded
+        verdict = apply(decoded.value, rules, filing.root or "")
+        return verdict if isinstance(verdict, Dropped) else decoded.derive(lambda _: verdict)
+
+    async def _duplicate(
+        self, found: tuple[Known, "asyncio.Future[Seq] | None"], filing: Filing, session: SessionId | None, event: Event
+    ) -> Outcome:
+        known, pending = found
+        seq = await asyncio.shield(pending) if pending is not None else None
+        self._counters.duplicate(event.harness, event.event)
+        return Outcome(
+            "duplicate", id=observation_id(known.key), seq=seq, session=session, project=filing.project, event=event
+        )
+
+    async def _store(
+        self, known: Known, kept: Sanitized[Event], filing: Filing, session: SessionId | None
+    ) -> Outcome:
+        event = kept.value
+        identifier = observation_id(known.key)
+        actor, project = self._actor, filing.project
+
+        def line(value: Event) -> dict[str, Any]:
+            own: dict[str, Any] = {"id": identifier, "key": known.key}
+            if known.hash is not None:
+                own["hash"] = known.hash
+            if session is not None:
+                own["session"] = session
+            return own | {"project": project.id, "user": actor.user, "machine": actor.machine} | event_data(value)
+
+        stored = self._writer.submit(Record("observation", known.at_ns, kept.derive(line)))
+        self._dedupe.add(known, stored)
+        try:
+            seq = await asyncio.shield(stored)
+        except asyncio.CancelledError:
+            raise  # the client went away; the write goes on
+        except BaseException:
+            self._dedupe.forget_failed(known)
+            raise
+        self._counters.stored(event.harness, event.event)
+        outcome = Outcome("stored", id=identifier, seq=seq, session=session, project=project, event=event)
+        self._on_stored(outcome)
+        return outcome
+
+    async def _reject(self, delivery: Delivery, body: bytes, reason: str) -> UserError:
+        said = sanitise_delivery(delivery)
+        self._counters.rejected(said.value.harness or "unknown", said.value.event, reason)
+        await asyncio.to_thread(self._rejects.keep, said, body, reason)
+        return UserError(f"Not stored: {reason}. The event is kept in the reject file of the data directory.")
+
+
+def sanitise_delivery(delivery: Delivery) -> Sanitized[Delivery]:
+    """The delivery with its texts through the boundary."""
+    texts = sanitize_tree([delivery.harness, delivery.event, delivery.cwd, delivery.session_id], leaf_cap_bytes=4096)
+    return texts.derive(
+        lambda t: Delivery(
+            harness=t[0], event=t[1], cwd=t[2], session_id=t[3], at_ns=delivery.at_ns, pid=delivery.pid,
+            reply=delivery.reply,
+        )  # fmt: skip
+    )
+
+
+def identify(event: Event, payload: Sanitized[Json], at_ns: int, session: SessionId | None) -> Known:
+    """How this event is recognised when it comes again.
+
+    With identity fields: by them, for ever. Without: by the hash of its sanitised payload together with the instant
+    and process of its capture, and within two seconds by the hash alone (see `store.dedupe`).
+    """
+    if event.identity:
+        key = digest("identity", event.harness, event.native_session or "", event.event, *event.identity, size=16)
+        return Known(key=key, hash=None, at_ns=at_ns, session=session)
+    canonical = json.dumps(payload.value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    content = digest("hash", event.harness, event.event, event.native_session or "", canonical, size=16)
+    key = digest("capture", content, str(at_ns), str(event.pid or 0), size=16)
+    return Known(key=key, hash=content, at_ns=at_ns, session=session)
+
+
+def ends_session(outcome: Outcome) -> bool:
+    """A stored event that closes its session."""
+    return outcome.event is not None and outcome.event.kind is EventKind.SESSION_END and outcome.outcome == "stored"
+
+

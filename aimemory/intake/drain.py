@@ -1,0 +1,97 @@
+"""Takes undelivered events from the spool through the same intake.
+
+A file goes when its event is stored, a duplicate or dropped by a rule; it moves to the rejects when it can't be
+understood; it stays when the daemon can't store it now.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+
+from aimemory.errors import Damaged, Unavailable, UserError
+from aimemory.intake.decide import Intake
+from aimemory.model.event import Delivery
+from aimemory.model.protocols import Pulse
+from aimemory.model.spool import DROPPED_FILE, SpoolFile, name_at_ns, name_kind, parse
+from aimemory.privacy import sanitize_payload
+
+_LEAF_BYTES = 64 << 10
+_AT_ONCE = 2000
+
+
+class Drain:
+    """`drain` empties the spool; the daemon's lock makes it the only one."""
+
+    def __init__(self, spool: Path, rejects: Path, intake: Intake) -> None:
+        self._spool = spool
+        self._rejects = rejects
+        self._intake = intake
+        self.drained = 0
+
+    async def drain(self, pulse: Pulse | None = None) -> int:
+        """Take in what lies in the spool, oldest first; returns how many events are settled.
+
+        Raises Unavailable when the disk refuses: everything not yet stored stays in the spool.
+        """
+        settled = 0
+        for name in await asyncio.to_thread(self._names):
+            path = self._spool / name
+            try:
+                entry = parse(await asyncio.to_thread(path.read_bytes), name)
+            except FileNotFoundError:
+                continue
+            except (Damaged, OSError):
+                await asyncio.to_thread(self._set_aside, path)
+                continue
+            try:
+                await self._take(entry)
+            except Unavailable:
+                raise
+            except UserError:  # counted by the intake
+                await asyncio.to_thread(self._set_aside, path)
+                continue
+            await asyncio.to_thread(path.unlink, missing_ok=True)
+            settled += 1
+            if pulse is not None:
+                pulse.beat(last=f"{settled} events from the spool")
+        self.drained += settled
+        return settled
+
+    async def _take(self, entry: SpoolFile) -> None:
+        delivery = Delivery(
+            harness=entry.harness, event=entry.event, at_ns=entry.at_ns, pid=entry.pid, cwd=entry.cwd
+        )
+        content: object = entry.body
+        if entry.body is None and entry.text is not None:
+            content = {"text": entry.text, "incomplete": entry.incomplete}
+        # sanitised by the client already; once more costs little and covers rules that are newer than the file
+        payload = sanitize_payload(json.dumps(content).encode(), leaf_cap_bytes=_LEAF_BYTES)
+        await self._intake.take_sanitised(delivery, payload)
+
+    def _names(self) -> list[str]:
+        try:
+            names = [entry.name for entry in self._spool.iterdir() if name_kind(entry.name) is not None]
+        except FileNotFoundError:
+            return []
+        return sorted(names, key=name_at_ns)[:_AT_ONCE]
+
+    def _set_aside(self, path: Path) -> None:
+        try:
+            path.replace(self._rejects / path.name)
+        except OSError:
+            path.unlink(missing_ok=True)
+
+    def state(self) -> dict[str, object]:
+        """For `status`: events waiting, the oldest, what a bound forced out. Blocks."""
+        names = self._names()
+        try:
+            dropped = json.loads((self._spool / DROPPED_FILE).read_bytes())
+        except (OSError, ValueError):
+            dropped = {}
+        return {
+            "events": len(names),
+            "oldest_at_ns": name_at_ns(names[0]) if names else None,
+            "dropped": dropped if isinstance(dropped, dict) else {},
+            "kinds": dict(Counter(name_kind(name) for name in names)),
+        }

@@ -1,0 +1,252 @@
+"""The segment files, and appending to them.
+
+`journal/2026/11/0001.jsonl`: the month is the one in which the segment was opened. A full segment is left behind and
+later compressed to `.jsonl.gz`. Segments are ordered by their first `seq`, never by name: clocks go backwards.
+All methods block; the writer calls them from the one thread that owns the journal.
+"""
+
+import gzip
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from aimemory import datadir
+from aimemory.errors import Unavailable
+from aimemory.journal.lines import BadLine, Line, decode, encode
+from aimemory.model.protocols import instant
+
+_TAIL_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One file and the first sequence number in it (None while it is empty)."""
+
+    path: Path
+    first_seq: int | None
+
+    @property
+    def is_sealed(self) -> bool:
+        return self.path.suffix == ".gz"
+
+
+def open_segment(path: Path) -> BinaryIO:
+    """A segment for reading, compressed or not."""
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def find_segments(root: Path) -> list[Segment]:
+    """All segments in the order of the sequence. A plain file beside its finished compressed twin is left out."""
+    found = []
+    for path in root.glob("[0-9]*/[0-9]*/[0-9]*.jsonl*"):
+        if path.suffix not in (".jsonl", ".gz"):
+            continue
+        if path.suffix == ".jsonl" and path.with_suffix(".jsonl.gz").exists():
+            continue
+        found.append(Segment(path, _first_seq(path)))
+    return sorted(found, key=lambda s: (s.first_seq is None, s.first_seq or 0, str(s.path)))
+
+
+def _first_seq(path: Path) -> int | None:
+    try:
+        with open_segment(path) as file:
+            for raw in file:
+                try:
+                    return decode(raw).seq
+                except BadLine:
+                    continue
+    except (EOFError, OSError, gzip.BadGzipFile):
+        return None
+    return None
+
+
+class Journal:
+    """The append end of the journal.
+
+    next_seq: the number the next line gets. segment_bytes: size at which a new segment is begun.
+    torn_bytes: what `open` cut from the end of the last segment: a write that was never acknowledged.
+    """
+
+    def __init__(self, root: Path, segment_bytes: int, now_ns: Callable[[], int]) -> None:
+        self._root = root
+        self._segment_bytes = segment_bytes
+        self._now_ns = now_ns
+        self._file: BinaryIO | None = None
+        self._path: Path | None = None
+        self._size = 0
+        self.next_seq = 1
+        self.torn_bytes = 0
+
+    @property
+    def last_seq(self) -> int:
+        return self.next_seq - 1
+
+    @property
+    def current(self) -> Path | None:
+        """The segment that is being written, or None before the first line."""
+        return self._path
+
+    def open(self) -> None:
+        """Find the end of the journal and cut a torn write off it. Raises Unavailable if it can't be read."""
+        segments = [s for s in find_segments(self._root)]
+        for segment in reversed(segments):
+            if segment.first_seq is not None:
+                last = _last_line(segment.path)
+                self.next_seq = (last.seq if last else segment.first_seq) + 1
+                break
+        plain = [s for s in segments if not s.is_sealed]
+        if plain:
+            self._recover(plain[-1].path)
+
+    def append(self, lines: Sequence[tuple[str, int, str]]) -> list[int]:
+        """Write (type, at_ns, data JSON) lines and make them durable; returns their sequence numbers.
+
+        All or nothing: when the disk refuses, the file is cut back to where it was and Unavailable is raised.
+        """
+        try:
+            file = self._writable()
+        except OSError as error:
+            raise Unavailable(f"The journal can't be written: {error.strerror}. Nothing was stored.") from error
+        seqs = list(range(self.next_seq, self.next_seq + len(lines)))
+        block = b"".join([encode(s, kind, at, data) for s, (kind, at, data) in zip(seqs, lines, strict=True)])
+        try:
+            _write_all(file.fileno(), block)
+            datadir.sync_fd(file.fileno())
+        except OSError as error:
+            self._cut_back(file, seqs[-1])
+            raise Unavailable(f"The journal can't be written: {error.strerror}. Nothing was stored.") from error
+        self._size += len(block)
+        self.next_seq = seqs[-1] + 1
+        return seqs
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _writable(self) -> BinaryIO:
+        month = instant(self._now_ns()).strftime("%Y/%m")
+        if self._file is not None and self._path is not None:
+            same = month <= str(self._path.parent.relative_to(self._root))
+            if self._size < self._segment_bytes and (same or self._size == 0):
+                return self._file
+            self.close()
+        folder = self._root / month
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        taken = [int(p.name.split(".")[0]) for p in folder.glob("[0-9]*.jsonl*") if p.name.split(".")[0].isdigit()]
+        self._path = folder / f"{max(taken, default=0) + 1:04d}.jsonl"
+        fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._file = os.fdopen(fd, "ab", buffering=0)
+        self._size = 0
+        for made in (folder, folder.parent, self._root):
+            datadir.sync_dir(made)
+        return self._file
+
+    def _recover(self, path: Path) -> None:
+        size = path.stat().st_size
+        good = _good_end(path, size)
+        try:
+            fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            raise Unavailable(f"{path} can't be written: {error.strerror}. Check its permissions.") from error
+        self._file = os.fdopen(fd, "ab", buffering=0)
+        self._path, self._size = path, good
+        if good < size:
+            self.torn_bytes = size - good
+            os.ftruncate(fd, good)
+            os.fsync(fd)
+
+    def _cut_back(self, file: BinaryIO, last_tried: int) -> None:
+        try:
+            os.ftruncate(file.fileno(), self._size)
+            os.fsync(file.fileno())
+        except OSError:  # what is on disk is unknown now: leave this segment and its numbers behind
+            self.close()
+            self.next_seq = last_tried + 1
+
+
+def _write_all(fd: int, block: bytes) -> None:
+    view = memoryview(block)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _good_end(path: Path, size: int) -> int:
+    """Offset behind the last whole line. Bad bytes *before* a whole line stay: they are damage, not a torn write."""
+    for window in (_TAIL_BYTES, size):
+        start = max(0, size - window)
+        with path.open("rb") as file:
+            file.seek(start)
+            block = file.read()
+        end = len(block)
+        while (cut := block.rfind(b"\n", 0, end)) >= 0:
+            begin = block.rfind(b"\n", 0, cut) + 1
+            if begin > 0 or start == 0:
+                try:
+                    decode(block[begin:cut])
+                    return start + cut + 1
+                except BadLine:
+                    pass
+            end = cut
+        if start == 0:
+            return 0
+    return 0
+
+
+def _last_line(path: Path) -> Line | None:
+    """The last whole line of a segment, or None."""
+    if path.suffix == ".jsonl":
+        size = path.stat().st_size
+        end = _good_end(path, size)
+        with path.open("rb") as file:
+            for window in (_TAIL_BYTES, end):
+                file.seek(max(0, end - window))
+                raw = file.read(min(window, end)).rstrip(b"\n")
+                if b"\n" in raw or window == end:
+                    return decode(raw.rpartition(b"\n")[2]) if raw else None
+        return None
+    last = None
+    try:
+        with open_segment(path) as packed:
+            for raw in packed:
+                try:
+                    last = decode(raw)
+                except BadLine:
+                    continue
+    except (EOFError, OSError, gzip.BadGzipFile):
+        pass
+    return last
+
+
+def seal(root: Path) -> list[Path]:
+    """Compress every segment but the newest, and drop plain twins of finished ones; returns the new files.
+
+    The newest is left alone because the writer may be in it, whatever it has begun since this was called: a later
+    segment is only begun when an earlier one is left for good. A crash at any point leaves the plain file or both: the
+    compressed one appears by a rename after its sync.
+    """
+    segments = find_segments(root)
+    newest = max((s.first_seq for s in segments if s.first_seq is not None), default=0)
+    old = {s.path for s in segments if s.first_seq is not None and s.first_seq < newest and not s.is_sealed}
+    made = []
+    for path in sorted(root.glob("[0-9]*/[0-9]*/[0-9]*.jsonl")):
+        if path not in old and not path.with_suffix(".jsonl.gz").exists():
+            continue
+        packed = path.with_suffix(".jsonl.gz")
+        if not packed.exists():
+            temp = path.with_name(datadir.TEMP_PREFIX + path.name)
+            with path.open("rb") as source, temp.open("wb") as target:
+                with gzip.GzipFile(fileobj=target, mode="wb", mtime=0, filename="") as zipped:
+                    shutil.copyfileobj(source, zipped, 1 << 20)
+                target.flush()
+                os.fsync(target.fileno())
+            temp.chmod(0o600)
+            temp.replace(packed)
+            datadir.sync_dir(path.parent)
+            made.append(packed)
+        path.unlink()
+        datadir.sync_dir(path.parent)
+    return made

@@ -1,0 +1,79 @@
+"""What the operations of the product answer, as the surfaces (HTTP, MCP, command line) receive it.
+
+Each answer names the project it is about and how that project was found, so that a reader sees a wrong guess.
+"""
+
+from dataclasses import dataclass
+
+from aimemory.model.page import SearchAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, as far as the surface can see; every field is a hint and may be None.
+
+    cwd: absolute directory of the asking process. session: the harness's own session id, which may be stale.
+    """
+
+    cwd: str | None = None
+    harness: str | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A search. project_how: one phrase, such as "from the working directory". next_cursor: None on the last page."""
+
+    answer: SearchAnswer
+    project: str | None
+    project_how: str
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A part of a page. text: the characters from the asked offset on; next_offset: where to go on, None at the end."""
+
+    path: str
+    id: str
+    title: str
+    kind: str
+    text: str
+    version: str
+    project: str | None
+    project_how: str
+    total_chars: int
+    next_offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A page write that is durable. created: False when an existing page was changed."""
+
+    path: str
+    id: str
+    version: str
+    project: str | None
+    project_how: str
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecentItem:
+    """One thing that happened. when: RFC 3339. path: None for what has no page, such as a live session."""
+
+    kind: str
+    title: str
+    path: str | None
+    when: str
+    project: str | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """What happened last, newest first."""
+
+    items: tuple[RecentItem, ...]
+    project: str | None
+    project_how: str

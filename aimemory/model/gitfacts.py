@@ -1,0 +1,24 @@
+"""What git says about a checkout, as a page or a brief shows it. Asking git is the facts layer's."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GitSummary:
+    """A checkout at one instant. A value of None is *unknown*, never *clean* or *none*; `reason` then says why.
+
+    branch: None also for a detached head, which `detached` tells from unknown.
+    head: commit id, full or short. subject: first line of its message.
+    uncommitted: changed tracked files, untracked: others that are not ignored; paths relative to the checkout's root.
+    reason: completes the sentence "not checked: …" (`git took longer than 350 ms`, `not a git repository`).
+    checked_at_ns: when git was asked.
+    """
+
+    branch: str | None = None
+    head: str | None = None
+    subject: str | None = None
+    uncommitted: tuple[str, ...] | None = None
+    untracked: tuple[str, ...] | None = None
+    detached: bool = False
+    reason: str | None = None
+    checked_at_ns: int | None = None

@@ -1,0 +1,21 @@
+"""The privacy boundary: what makes a `Sanitized` value, and what one is.
+
+Standard library only, since the hook client's detached child sanitises before it spools. Capture rules and the worker
+process are imported from their own modules by the daemon alone.
+"""
+
+from aimemory.privacy.caps import cap_text, cap_tree
+from aimemory.privacy.rules import DEFAULT, RuleSet
+from aimemory.privacy.sanitize import sanitize, sanitize_payload, sanitize_tree
+from aimemory.privacy.sanitized import Sanitized
+
+__all__ = [
+    "DEFAULT",
+    "RuleSet",
+    "Sanitized",
+    "cap_text",
+    "cap_tree",
+    "sanitize",
+    "sanitize_payload",
+    "sanitize_tree",
+]

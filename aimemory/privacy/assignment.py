@@ -1,0 +1,168 @@
+"""Secrets by context: a name that announces one, something that assigns, and a value that could be one.
+
+Covers `.env`, `export`, `docker -e`, YAML, JSON (escaped too), XML, INI, connection strings, query strings, headers,
+code, name/value pairs and prose. Finds the name by one pattern over lowered text; reads the rest from the text itself.
+"""
+
+import re
+from collections.abc import Iterator
+
+from aimemory.privacy.judge import (
+    FOREIGN_STEMS,
+    STEM_OFFSETS,
+    STEMS,
+    SUFFIX,
+    WORDS,
+    Place,
+    is_scheme,
+    place_of,
+    secret_part,
+)
+from aimemory.privacy.spans import Span
+
+_CLOSE = r"(?:\\{0,3}[\"'`\]]|&quot;|&#3[49];|\*\*){0,3}"
+_TYPE = r"(?:(?:optional\[)?(?:str|string|bytes|&(?:'static )?str)\]?(?: ?\| ?none)?[ \t]{0,4}=(?!=)[ \t]{0,4})?"
+_FOR = r"(?:[ ](?:for|of|on|für|von|vom|zum|zur|zu|de|du|para)(?:[ ][^\s:=]{1,24}){1,5}?)?"
+SCAN = (
+    rf"(?P<name>{WORDS}{SUFFIX})(?:"
+    rf"{_CLOSE}[ \t]{{0,8}}(?P<sign>=>|:=|={{1,3}}|%3[ad]|：|＝|:(?![:=]))(?:\*\*)?[ \t]{{0,8}}{_TYPE}"
+    rf"|(?P<pair>{_CLOSE}[,;]?\s{{0,24}}(?:\\{{0,3}}[\"'])?value(?:\\{{0,3}}[\"'])?[ \t]{{0,4}}[:=][ \t]{{0,4}})"
+    rf"|(?P<tag>>)"
+    rf"|(?P<prose>{_CLOSE}{_FOR}(?:[ \t]{{1,4}}(?:is|was|ist|war|lautet|est|es|è|é|equals)(?::|[ \t])[ \t]{{0,4}}"
+    r"|[ \t]{0,2}(?:就是|设置为|设为|改为|是|为|為|は|は、|는|은)[ \t：:]{0,4}))"
+    r"|(?P<end>[ \t]{0,4}(?:\n|\Z))"
+    r")"
+)
+"""A secret's name and what leads from it to the value. Over lowered text; never wider than `spans.MARGIN`."""
+
+_OPEN_QUOTE = re.compile(r"[rbufRBUF]{0,2}(\\{0,3}(?:\"\"\"|[\"'`])|&quot;|&#3[49];|\*\*)")
+_BARE = re.compile(
+    r"(?:[^\s\"'`<>&;,)\]}|\\\uFFFD\x1b。，；、！？]|\\(?![nrtu\"'\\])"
+    r"|&(?!\w{1,40}=|quot;|lt;|gt;|amp;|#\d|&|\s)"
+    r"|[;,](?!\s|[\"'`]|\w{1,40} ?[=:]|\Z)"
+    r"|[)\]}|](?=[^\s\"'`,;)\]}|.:]))+"
+)
+_QUOTED_MOST = 4096
+_BARE_MOST = 256
+_GAP = re.compile(r"[ \t]{1,4}")
+_LINE_LEAD = re.compile(r"[ \t]*(?:[-*#>+$|]\s*|//\s*|export\s+|set\s+|env\s+|\d+[\t→:]\s*)*[\"']?\Z", re.IGNORECASE)
+_LINE_REST = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\\n|\\r|\Z)")
+
+
+def leads(low: str, at: int) -> "Iterator[re.Match[str]]":
+    """Matches of SCAN in `low` from `at` on; a caller may go on elsewhere with a new call."""
+    stems, scan = re.compile(STEMS if low.isascii() else FOREIGN_STEMS), re.compile(SCAN)
+    while (stem := stems.search(low, at)) is not None:
+        lead = scan.match(low, stem.start() - STEM_OFFSETS.get(stem[0], 0))
+        if lead is not None:
+            yield lead
+        at = lead.end() if lead else stem.end()
+
+
+def assigned(text: str, low: str, base: int, start: int, stop: int) -> tuple[list[Span], int]:
+    """Secrets announced by a name that begins in `[start, stop)` of `text`, and where to read on.
+
+    low: lowered text of the same length as `text[base:base + len(low)]`, reaching `spans.MARGIN` beyond `stop`.
+    """
+    found: list[Span] = []
+    read = start
+    for lead in leads(low, start - base):
+        if base + lead.start() >= stop:
+            break
+        if base + lead.start() < read:
+            continue
+        read = base + lead.end()
+        span = None if lead.lastgroup == "end" else _judged(text, base, lead)
+        if span is not None:
+            found.append(span)
+            read = max(read, span.end)
+    return found, max(stop, read)
+
+
+def _judged(text: str, base: int, m: "re.Match[str]") -> Span | None:
+    word_end, value_at = base + m.end("name"), base + m.end()
+    first = _name_start(text, base + m.start())
+    place = place_of(text[first:word_end])
+    before = text[max(0, first - 10) : first]
+    if (
+        place is None
+        or "[redacted:" in before
+        or before.endswith("::")
+        or (m.lastgroup == "tag" and before[-1:] not in ("<", ":"))
+    ):
+        return None
+    quote = _OPEN_QUOTE.match(text, value_at)
+    if quote is None:
+        return _bare_span(text, place, first, value_at, base, m)
+    if before.endswith(quote[1]) and quote[1] not in text[word_end:value_at]:
+        return None  # this quote ends the string that the name stands in (`"api_key=" + name`)
+    content = _quoted(text, quote)
+    if content is None:
+        return _bare_span(text, place, first, quote.end(), base, m)
+    if not content or content[0] in " +,);:]}" or m.lastgroup == "tag":
+        return None
+    return _span(place._replace(quoted=True), content, quote.end())
+
+
+def _bare_span(text: str, place: Place, first: int, start: int, base: int, m: "re.Match[str]") -> Span | None:
+    sign = m["sign"] or ""
+    end = _bare_end(text, start, place)
+    if end == start or sign.startswith("==") or (sign == "=>" and place.rank < 3):
+        return None
+    value, after = text[start:end], text[end : end + 4]
+    tight = sign in ("=", "%3d") and base + m.end("sign") == start
+    name = text[first : base + m.end("name")]
+    place = place._replace(
+        env=tight and name.isascii() and name.isupper(),
+        literal=tight
+        or m.lastgroup in ("tag", "pair")
+        or (_LINE_REST.match(text, end) is not None and _leads(text, first)),
+        prose=m.lastgroup == "prose",
+    )
+    span = _span(place, value.rstrip(".,:;。，!?" if place.prose else ".,:;"), start, after)
+    if span is not None and end - start >= _BARE_MOST:
+        rest = _BARE.match(text, end)
+        return span if rest is None else span._replace(end=rest.end())
+    return span
+
+
+def _bare_end(text: str, start: int, place: Place) -> int:
+    """End of an unquoted value; behind a scheme (`Bearer xyz`) it is two words."""
+    bare = _BARE.match(text, start, start + _BARE_MOST)
+    if bare is None:
+        return start
+    if place.rank == 2 and is_scheme(bare[0]):
+        gap = _GAP.match(text, bare.end())
+        second = _BARE.match(text, gap.end(), gap.end() + _BARE_MOST) if gap else None
+        return second.end() if second else bare.end()
+    return bare.end()
+
+
+def _span(place: Place, value: str, start: int, after: str = "") -> Span | None:
+    part = secret_part(value, place, after)
+    return Span(start + part[0], start + part[1], place.kind) if part else None
+
+
+def _name_start(text: str, at: int) -> int:
+    least = max(0, at - 48)
+    while at > least and (text[at - 1].isalnum() or text[at - 1] in "_-.") and text[at - 1].isascii():
+        at -= 1
+    return at
+
+
+def _quoted(text: str, quote: "re.Match[str]") -> str | None:
+    """What stands between the quote and its partner on the same line, or None without one."""
+    mark, start = quote[1], quote.end()
+    end = text.find(mark, start, start + _QUOTED_MOST)
+    while end > start and len(mark) == 1 and text[end - 1] == "\\" and text[end - 2] != "\\":
+        end = text.find(mark, end + 1, start + _QUOTED_MOST)
+    if end < 0 or "\n" in text[start:end]:
+        return None
+    return text[start:end]
+
+
+def _leads(text: str, first: int) -> bool:
+    """Only indentation, a list mark, `export` and the like stand before the name on its line."""
+    line = text[max(0, first - 40) : first]
+    line = re.split(r"\n|\\n", line)[-1]
+    return _LINE_LEAD.match(line) is not None

@@ -1,0 +1,160 @@
+# ruff: noqa: E501 -- one row of the table, one line
+"""The table of places where a secret stands whatever it looks like: headers, URLs, flags, `.netrc`, cookies.
+
+Same rows as in `patterns.py`. Names that assign (`password=…`) are found by `assignment.py`; their forms are listed
+here with examples and look-alikes, so that one test walks everything.
+"""
+
+import re
+from typing import NamedTuple
+
+from aimemory.privacy.judge import Place, secret_part
+from aimemory.privacy.patterns import Row
+from aimemory.privacy.values import has_digit_and_letter, is_blank, is_mixed, is_random, is_template
+
+PASSWORD_FLAG = Place("password", 3, quoted=True)
+TOKEN_FLAG = Place("token", 2, literal=True)
+
+
+def _given(m: re.Match[str]) -> bool:
+    """Written out, and no placeholder, variable or template."""
+    value = m["s"]
+    return (
+        not is_template(value)
+        and (len(value) < 4 or not is_blank(value))
+        and value[:1] not in "$<{%*["
+        and not value.isspace()
+    )
+
+
+def _opaque(m: re.Match[str]) -> bool:
+    return is_random(m["s"], 16)
+
+
+def _flag(m: re.Match[str]) -> bool:
+    value = m["s"]
+    place = PASSWORD_FLAG if "pass" in m["flag"].lower() or "pwd" in m["flag"].lower() else TOKEN_FLAG
+    return secret_part(value, place) is not None
+
+
+def _near(m: re.Match[str], *programs: str) -> bool:
+    """One of the programs is called earlier on the same line (within 400 characters)."""
+    line = m.string[max(0, m.start() - 400) : m.start()].replace("\\\n", " ").rpartition("\n")[2].lower()
+    return any(program in line for program in programs)
+
+
+def _user_of_curl(m: re.Match[str]) -> bool:
+    return _near(m, "curl", "wget", "http ", "https ") and _given(m) and not m["s"].isdigit()
+
+
+def _short_flag(m: re.Match[str]) -> bool:
+    return _near(m, *_SHORT_FLAGS[m["flag"]]) and _given(m)
+
+
+def _netrc(m: re.Match[str]) -> bool:
+    return _given(m) and _NETRC_LEAD.search(m.string[max(0, m.start() - 400) : m.start()]) is not None
+
+
+def _sudo(m: re.Match[str]) -> bool:
+    return _given(m) and len(m["s"]) >= 4
+
+
+def _mixed_or_long(m: re.Match[str]) -> bool:
+    return _given(m) and (is_mixed(m["s"]) or is_random(m["s"], 16))
+
+
+def _user_only(m: re.Match[str]) -> bool:
+    return is_random(m["s"], 16) or (len(m["s"]) >= 20 and has_digit_and_letter(m["s"]))
+
+
+_SHORT_FLAGS = {
+    "p": ("mysql", "mariadb", "sshpass", "docker login", "mongo", "podman login", "helm registry"),
+    "a": ("redis-cli",),
+    "w": ("ldap",),
+}
+_NETRC_LEAD = re.compile(r"machine\s{1,20}\S{1,128}\s{1,20}(?:(?:login|account)\s{1,20}\S{1,128}\s{1,20}){0,2}\Z")
+_Q = r"\\{0,3}[\"']?"
+
+CONTEXTS: tuple[Row, ...] = (
+    Row("url-password", ("://",), r"://[^\s/@:\"'<>?#\[]{0,80}:(?P<s>[^\s/@\"'<>`]{1,256})@(?=[\w\[$.-])",
+        ("postgres://app:«hunter2»@db.example.com:5432/app", "https://bot:«p%40ss-w0rd»@example.com/x.git", "redis://:«s3cr3t!»@cache:6379/0",
+         "mongodb+srv://root:«Tr0ub4dor&3»@cluster0.example.net"),
+        ("http://localhost:8080/@scope/pkg", "postgres://user:${DB_PASS}@host/db", "https://<user>:<password>@host", "postgres://user:password@host/db",
+         "https://host:443/a@b", "git@github.com:acme/app.git"), check=_given, scope="low"),
+    Row("url-token", ("://",), r"://(?P<s>[A-Za-z0-9_.~-]{16,256})(?::x-oauth-basic)?@(?=[\w\[-])",
+        ("https://«" + "zq8f7d6a5b4c3e2f1a0b9c8d" + "»@git.example.com/acme/app.git",), ("ssh://deployment-user-one@host/x",), check=_user_only, scope="low"),
+    Row("bearer-token", ("bearer",), r"[Bb](?:earer|EARER)(?:\s|%20|\+){1,4}(?P<s>[A-Za-z0-9._~+/=-]{16,})",
+        ("Authorization: Bearer «" + "zq8f7d6a5b4c3e2f1a0b9c8d" + "»", "curl -H 'authorization: bearer «" + "Zq8f7d6A5b4c3E2f1a0B" + "»' https://x"),
+        ("Bearer authentication-with-tokens", "Bearer $TOKEN", 'f"Bearer {token}"', "bearer <your-token-goes-here>"), check=_opaque, scope="low"),
+    Row("cookie", ("cookie",), r"[Cc](?:ookie|OOKIE)2?" + _Q + r"[ \t]{0,4}[:=][ \t]{0,4}" + _Q
+        + r"(?P<s>[\w.$%-]{1,64}=[^\s;,\"'<>\\]{6,}+(?:;[ ]?[\w.$%-]{1,64}=[^\s;,\"'<>\\]*+){0,50})",
+        ("Cookie: «session=8f7d6a5b4c3e2f; theme=dark»", "Set-Cookie: «sid=abc123def456ghi789; Path=/»; HttpOnly", '{"Cookie": "«sid=abc123def456»"}'),
+        ("cookie = SimpleCookie()", "cookies: dict[str, str]", "Set-Cookie: <name>=<value>"), scope="low"),
+    Row("cookie", ("curl",), r"(?:\s-b|--cookie)[ =]?[\"'](?P<s>[\w.$%-]{1,64}=[^\"'\n]{6,800})[\"']",
+        ("curl -b '«sid=abc123def456; t=1»' https://example.com", "curl --cookie '«sid=abc123def456»' https://x"), ("git checkout -b 'name'",), scope="low"),
+    Row("flag-value", ("--",), r"(?P<flag>--?(?:[a-z0-9]{1,24}-){0,4}(?i:passw(?:or)?d|passphrase|pass|pwd|token|secret|api-?key|access-?key|secret-?key|auth-?key|private-?key|auth))"
+        r"(?:[ ]{1,4}|=)" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{3,})",
+        ("mytool --password «hunter2xyz» --verbose", "mytool --token=«zq8f7d6a5b4c» run", "gpg --passphrase '«0pen-sesame»' -d f", "tool --api-key \"«zq_8f7d6a5b4c3e2f1a»\""),
+        ("tool --password --verbose", "tool --token $TOKEN", "tool --token <TOKEN>", "tool --password-file /run/secrets/db", "tool --secret id=npm,src=.npmrc"),
+        check=_flag, scope="low", hint=r"-[a-z0-9-]{1,80}(?:pass|pwd|token|secret|key|auth)"),
+    Row("basic-auth", (" -u", "--user"), r"(?:\s-u|--user)[ =]?" + _Q + r"[^\s:\"'\\$]{1,80}:(?P<s>[^\s\"'\\]+)",
+        ("curl -u admin:«hunter2» https://example.com", "curl -sS --user 'me@example.com:«s3cr3t»' https://x"),
+        ("curl -u $USER:$PASS https://x", "docker run -u 1000:1000 app", "curl -u admin https://x"), check=_user_of_curl, scope="low"),
+    Row("password", (" -p", " -a ", " -w "), r"\s-(?P<flag>[paw])[ ]?" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{2,})",
+        ("mysql -u root -p«hunter2xyz» app", "sshpass -p '«hunter2xyz»' ssh host", "docker login -u me -p «hunter2xyz» registry.example.com",
+         "redis-cli -h cache -a «hunter2» ping", "ldapsearch -x -D cn=admin -w «hunter2» -b dc=x"),
+        ("mysql -u root -p -h db app", "mkdir -p some/long/path", "sshpass -p $PW ssh host", "redis-cli -a $PW ping", "ldapsearch -W -b dc=x", "ls -a folder-of-mine"), check=_short_flag, scope="low"),
+    Row("password", ("pass:",), r"-pass(?:in|out)?[ ]" + _Q + r"pass:(?P<s>[^\s\"'\\;|&]{2,})", ("openssl rsa -in k.pem -passin pass:«hunter2» -out o.pem",), ("openssl rsa -passin env:PW",), check=_given, scope="low"),
+    Row("password", ("sudo",), r"echo[ ]" + _Q + r"(?P<s>[^\s\"'\\;|&$]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}sudo[ ](?:-[A-Za-z]+[ ]){0,4}?-S", ("echo «hunter2» | sudo -S apt update",), ("echo done | sudo tee file",), check=_sudo, scope="low"),
+    Row("netrc", ("machine",), r"password\s{1,20}(?P<s>\S+)",
+        ("machine api.example.com login me password «hunter2»", "machine x.example.com\n  login me\n  password «correct-horse»\n"),
+        ("machine learning login password-less setup", "the machine asks for a password twice"), check=_netrc, scope="low", hint=r"password\s{1,20}\S"),
+    Row("signature", ("sig=", "signature="), r"[?&](?:sig|signature|[xX]-(?:amz|goog|Amz|Goog)-(?:signature|Signature))=(?P<s>[A-Za-z0-9%+/_.~-]{16,}+={0,2})",
+        ("https://b.s3.amazonaws.com/o?X-Amz-Signature=«" + "4f9a1c7e2b8d03654f9a1c7e2b8d0365" + "»&x=1", "https://a.blob.core.windows.net/c/b?sv=2022-11-02&sig=«" + "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq7Zk2Xw9Vb4L" + "%3D»"),
+        ("https://x/?sig=name&code=404", "?sig=short"), check=_mixed_or_long, scope="low"),
+)  # fmt: skip
+
+
+class Form(NamedTuple):
+    """One form of assignment that `assignment.py` finds: texts with « » around the secret, and texts to leave alone."""
+
+    name: str
+    examples: tuple[str, ...]
+    lookalikes: tuple[str, ...]
+
+
+_T = "zq8f7d6a5b4c3e2f1a0b"
+
+FORMS: tuple[Form, ...] = (
+    Form("shell", (f"export API_TOKEN=«{_T}»", "DB_PASSWORD=«hunter2xyz»", "docker run -e MYSQL_ROOT_PASSWORD=«correcthorse» db",
+                   "env SECRET_KEY='«a b9c8d7e6f5a4b3»' ./run", "set AWS_SECRET_ACCESS_KEY=«wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEQ»",
+                   "SECRET_KEY_BASE=«" + "4f9a1c7e" * 8 + "»", "PGPASSWORD=«s3cret99» psql"),
+         ("export API_TOKEN=$(pass show api)", "API_TOKEN=${OTHER}", "API_TOKEN=$OTHER", "API_KEY=<PLACEHOLDER>", "PASSWORD_FILE=/run/secrets/pw",
+          "DB_PASSWORD_FILE=/run/secrets/db", "PASSWORD=", "TOKEN=your-token-here")),
+    Form("yaml", ("password: «hunter2xyz»", "  api_key: «" + _T + "»\n", "db:\n  password: '«correct horse 9a8b7c6d5e4f»'\n", "- name: DB_PASSWORD\n  value: «hunter2xyz»\n"),
+         ("password: str", "password: ${DB_PASSWORD}", "password: {{ vault_password }}", "token: Optional[str] = None", "secret: true", "key: some-long-cache-key-name")),
+    Form("json", ('{"password": "«hunter2xyz»"}', '{"apiKey":"«' + _T + '»"}', '{\\"token\\": \\"«' + _T + '»\\"}', "{'client_secret': '«" + _T + "»'}"),
+         ('{"password": ""}', '{"token": null}', '{"max_tokens": 4096}', '{"type": "password"}', '{"password": {"type": "string"}}')),
+    Form("code", ('password = "«hunter2xyz»"', f"const apiKey = '«{_T}»';", f'API_KEY: str = "«{_T}»"', f'os.environ["API_KEY"] = "«{_T}»"', f'client(token="«{_T}»")',
+                  f'if token == "«{_T}»":', "'password' => '«hunter2xyz»',"),
+         ('apiKey == ""', '"api_key=" + name', "token = get_token()", 'x = os.environ["API_KEY"]', "password=None", "password: str", "token = self.token2", "secret = config.auth.secret",
+          "password=password", "login(user, password=pw2)", 'f"password={password}"', "apiKey = process.env.API_KEY || ''", "token := ctx.Value(key).(string)",
+          "let token: Token2Response;", "password = getpass.getpass('Password: ')", "key=lambda x: x[1]", "if (token !== other_token1) {",
+          "the last word of this line is token\n=====================\n", "token\n--------------------", "tokens = tokenizer.encode(text2)", 'help="the API token: see docs"')),
+    Form("header", (f"X-Api-Key: «{_T}»", f'curl -H "X-Auth-Token: «{_T}»" https://x', f"Authorization: token «{_T}»", "Authorization: Basic «" + "YWRtaW46aHVudGVyMg==" + "»",
+                    f"PRIVATE-TOKEN: «{_T}»", f'"Authorization": "Bearer «{_T}»"', f'headers = {{"Authorization": "«{_T}»"}}'),
+         ("Authorization: Bearer <token>", "X-Api-Key: $API_KEY", "Authorization: Basic realm", '"Authorization": f"Bearer {token}"')),
+    Form("connection string", ("Server=db;Database=app;User Id=sa;Password=«hunter2xyz»;Encrypt=yes", "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=«"
+                               + "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gc/q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq7Zk2Xw9Vb4Lm8Rt1Yp==" + "»;EndpointSuffix=x",
+                               "jdbc:mysql://h/db?user=x&password=«hunter2xyz»&ssl=true"),
+         ("Server=db;Password=;Encrypt=yes", "Server=db;Password={pw};")),
+    Form("query string", ("https://maps.example.com/v1?key=«zq8f7d6a5b4c3e2f1a0b9c8d»&x=1", f"https://example.com/cb?access_token=«{_T}»&state=1", f"/v1?token=«{_T}»", f"a%3Fapi_key%3D«{_T}»"), ("/v1?token=", "?key=name&code=404", "?key=some-long-setting-name-here", "/v1?page_token=CAUQAA8f7d6a5b4c", "?token=:id")),
+    Form("markup", ("<password>«hunter2xyz»</password>", f"<apiKey>«{_T}»</apiKey>", "**Password:** «hunter2xyz»", "Password: `«hunter2xyz»`"), ("<password></password>", "<token>TOKEN</token>", "if key>limit2:")),
+    Form("prose", ("the password is «hunter2xyz», keep it", "my password is «Xk9!mQ2#vL7$pR4@zT», thanks", "Das Passwort ist «Xk9mQ2vL7pR4zT8wNa».", "Das Passwort für den Server lautet «Xk9mQ2vL7pR4zT8wNa»",
+                   "密码是«Xk9mQ2vL7pR4zT8wNa»", "数据库密码：«Xk9mQ2vL7pR4zT8wNa»。", "the password for the admin account is «Tr0ub4dor&3»", f"the token is {'«' + _T + '»'}", "Kennwort: «Xk9mQ2vL7pR4»",
+                   "パスワードは «Xk9mQ2vL7pR4»", "el contraseña es «Xk9mQ2vL7pR4»"),
+         ("the password is required", "the password is case-sensitive", "the token is base64-encoded", "the password is 8 characters long", "密码是必填的", "Das Passwort ist falsch", "the key is sha256-hashed",
+          "a token is invalid", "the secret is out", "password is user@example.com")),
+    Form("made-up prefix", (f"the key: «zqx_live_{_T}»", f"ACME_KEY=«{_T}»", f"token: «zqx-{_T}»"), ("cache key: 4f9a1c7e2b8d03654f9a1c7e2b8d03654f9a1c7e", "key: " + "4f9a1c7e-1c7e-4b8d-a365-4f9a1c7e2b8d")),
+    Form(".npmrc", (f"//registry.npmjs.org/:_authToken=«{_T}»", "_auth=«YWRtaW46aHVudGVyMmh1bnRlcjI=»"), ("//registry.npmjs.org/:_authToken=${NPM_TOKEN}",)),
+)  # fmt: skip

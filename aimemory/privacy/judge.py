@@ -1,0 +1,186 @@
+"""Is this value, standing beside this name, a secret? The judgement that text assignments and JSON entries share."""
+
+import re
+from typing import NamedTuple
+
+from aimemory.privacy.values import (
+    has_digit_and_letter,
+    is_basic_auth,
+    is_blank,
+    is_code,
+    is_hash,
+    is_mixed,
+    is_path,
+    is_random,
+    is_template,
+    is_type_name,
+    is_variable,
+)
+
+WORDS = (
+    r"(?:passw(?:or)?ds?|passphrase|passcode|passwort|kennwort|(?<=mot de )passe|contraseña|hasło|пароль"
+    r"|パスワード|비밀번호|密码|密碼|口令|(?:(?<![a-z])|(?<=db|my)|(?<=ftp)|(?<=user|smtp|mail|root))pass"
+    r"|(?<![a-z])pw|pwd"
+    r"|secret|token|credentials?|authorization|密钥|密鑰|令牌|key|auth)"
+)
+"""Words that announce a secret, as a pattern over lowered text."""
+
+STEMS = r"p(?:ass|w)|k(?:ey|ennw|en(?<=token))|c(?:red|ret(?<=secret))|uth(?<=auth)"
+FOREIGN_STEMS = STEMS + r"|contraseña|hasło|парол|パス|비밀|密|口令|令牌"
+STEM_OFFSETS = {"ken": 2, "cret": 2, "uth": 1}
+"""How to find the words quickly: by few, rare letters, and how far before them the word begins. The longer pattern is
+for texts with other letters than ASCII."""
+
+SUFFIX = (
+    r"(?:[_-]?(?:\d{1,2}|prod(?:uction)?|dev(?:elopment)?|test|staging|live|base|data|value|string|backup|old|new|main"
+    r"|plain|raw|b64|base64|default))?"
+)
+"""What may follow such a word in a name without changing that it names a secret (`SECRET_KEY_BASE`)."""
+
+_NAME_END = re.compile(rf"({WORDS}){SUFFIX}\Z")
+_TOKEN_WORDS = frozenset(("secret", "token", "credential", "credentials", "authorization", "密钥", "密鑰", "令牌"))
+_SECRET_KEYS = (
+    "apikey", "appkey", "accesskey", "secretkey", "privatekey", "authkey", "encryptionkey", "signingkey", "masterkey",
+    "accountkey", "servicekey", "licensekey", "subscriptionkey", "storagekey", "sharedkey", "applicationkey",
+    "adminkey", "deploykey", "webhookkey", "hmackey", "jwtkey", "ingestkey", "writekey", "integrationkey",
+    "consumerkey", "rootkey",
+    "functionkey", "servicerolekey", "cryptkey", "sessionkey", "cookiekey", "clientkey",
+)  # fmt: skip
+_OPEN_NAMES = (
+    "publickey", "primarykey", "foreignkey", "cachekey", "sortkey", "partitionkey", "hostkey", "publishablekey",
+    "sitekey", "pagetoken", "nexttoken", "continuationtoken", "cancellationtoken", "canceltoken", "padtoken",
+    "eostoken", "bostoken", "unktoken", "masktoken", "septoken", "clstoken", "synctoken",
+)  # fmt: skip
+_SCHEME = re.compile(r"(bearer|basic|token|digest|api-?key|bot|genie-?key|negotiate|dpop)(?:\s{1,4}|\Z)", re.IGNORECASE)
+_INNER_SIGN = re.compile(r"\w[@#$%^&*!+~?=]+\w")
+
+
+class Place(NamedTuple):
+    """Where a value stands.
+
+    kind: what the placeholder will say. rank: 3 a password, 2 a token, secret or key, 1 something called key or auth.
+    header: an Authorization header. env: an upper-case name with `=` directly behind it, as in shells.
+    literal: the value is the rest of its line, or follows `=` directly, so that it is hardly a variable.
+    prose: introduced by a word (`is`) and not by a sign. quoted: stands in quotes.
+    """
+
+    kind: str
+    rank: int
+    header: bool = False
+    env: bool = False
+    literal: bool = False
+    prose: bool = False
+    quoted: bool = False
+
+
+def place_of(name: str) -> Place | None:
+    """The place that a name announces, or None where it announces no secret. Any case and style of joining words."""
+    low = name.lower()
+    found = _NAME_END.search(low)
+    if found is None:
+        return None
+    word = found[1]
+    joined = re.sub(r"[^a-z0-9]", "", low[: found.end(1)])
+    if joined.endswith(_OPEN_NAMES):
+        return None
+    if word in ("key", "auth"):
+        return Place("api-key", 2) if joined.endswith(_SECRET_KEYS) else Place("key", 1)
+    if word in _TOKEN_WORDS:
+        header = word == "authorization"
+        return Place(
+            "authorization" if header else "secret" if word in ("secret", "密钥", "密鑰") else "token", 2, header=header
+        )
+    return Place("password", 3)
+
+
+def is_scheme(word: str) -> bool:
+    """A word that introduces the credential in an Authorization header."""
+    found = _SCHEME.match(word)
+    return found is not None and found.end() == len(word)
+
+
+def secret_part(value: str, place: Place, after: str = "") -> tuple[int, int] | None:
+    """Start and end of the secret within `value`, or None. `after` is the text behind an unquoted value."""
+    scheme = _SCHEME.match(value) if place.rank == 2 else None
+    start = scheme.end() if scheme else 0
+    value = value[start:]
+    if not value or is_blank(value) or is_template(value):
+        return None
+    if scheme and scheme[1].lower() == "basic":
+        secret = is_basic_auth(value)
+    elif scheme and place.header and len(value) >= 16 and not _spaced(value):
+        secret = not is_code(value, after)
+    else:
+        secret = is_secret(value, place, after)
+    return (start, start + len(value)) if secret else None
+
+
+def is_secret(value: str, place: Place, after: str) -> bool:
+    if place.rank == 1:
+        least = 16 if place.env else 20
+        return (
+            not is_path(value)
+            and (is_random(value, least) and (place.env or not is_hash(value)))
+            and not _spaced(value)
+        )
+    if is_path(value):
+        return False
+    if place.quoted:
+        return _quoted(value, place)
+    if place.prose:
+        return _in_prose(value, place)
+    if place.env:
+        return len(value) >= (4 if place.rank == 3 else 6) and not (
+            value.isupper() and "_" in value and value.replace("_", "").isalpha()
+        )
+    return _bare(value, place, after)
+
+
+def _spaced(value: str) -> bool:
+    return any(c.isspace() for c in value)
+
+
+def _quoted(value: str, place: Place) -> bool:
+    if _spaced(value):
+        return any(is_random(word, 12) for word in value.split())
+    if place.rank == 3:
+        names_itself = (
+            value.replace("_", "").replace("-", "").replace(".", "").isalpha() and place_of(value) is not None
+        )
+        return not names_itself and (len(value) >= 6 or any(c.isdigit() for c in value))
+    least = 6 if place.kind == "secret" else 8
+    return len(value) >= least and not value.startswith(("sha", "SHA")) and (is_mixed(value) or is_random(value, 20))
+
+
+def _in_prose(value: str, place: Place) -> bool:
+    if (
+        place.rank == 3
+        and len(value) >= 6
+        and "://" not in value
+        and not re.fullmatch(r"[\w.+-]+@[\w-]+\.[\w.]+", value)
+    ):
+        single = value.isalnum() and has_digit_and_letter(value)
+        return single or is_mixed(value) or _INNER_SIGN.search(value) is not None
+    return len(value) >= 8 and is_mixed(value) and is_random(value, 8)
+
+
+def _bare(value: str, place: Place, after: str) -> bool:
+    if is_code(value, after):
+        return False
+    closed = after.startswith((")", ",", "]", "}"))
+    if is_variable(value) or is_type_name(value):
+        plain = value.isalnum() and has_digit_and_letter(value) and not place_of(value.rstrip("0123456789"))
+        if place.rank == 3 and place.literal and not closed and not is_type_name(value):
+            return len(value) >= 6 and (plain or (value.islower() and value.isalpha() and len(value) >= 12))
+        return False
+    if place.rank == 3:
+        if value.isdigit():
+            return place.literal and not closed
+        if has_digit_and_letter(value):
+            return len(value) >= 6 and (is_mixed(value) or place.literal)
+        signs = _INNER_SIGN.search(value) is not None or value.count("-") >= 2
+        return place.literal and len(value) >= 6 and signs
+    least = 6 if place.kind == "secret" else 8
+    return len(value) >= least and (
+        (is_mixed(value) and (place.literal or is_random(value, 12))) or is_random(value, 20)
+    )

@@ -1,0 +1,142 @@
+"""Which patterns can a text call for at all? Most texts call for none, so nearly all time is spent here.
+
+Vendors' prefixes stand in runs of token characters, and long runs are a small part of any text: they are looked for
+there only. The other literals are looked for together, by a sign that several of them contain. Whatever is said here is
+a superset of what matches, so a text is treated the same whether it is asked alone or within a longer one.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from aimemory.privacy import assignment, pem, tags
+from aimemory.privacy.contexts import CONTEXTS
+from aimemory.privacy.patterns import VENDORS, Row
+from aimemory.privacy.rules import RuleSet
+
+ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS)
+"""All rows; vendors first, since they name what they found more exactly."""
+
+_RUN_LEAST = 16
+_TOKEN_BYTES = bytes(c if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-.") else 32 for c in range(256))
+_RUNS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope == "run" for literal in row.literals)
+_HINTED = tuple(i for i, row in enumerate(ROWS) if not row.literals)
+_OTHERS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope != "run" for literal in row.literals)
+_SIGNS = "-:=/"
+
+
+class Active(NamedTuple):
+    """What a text calls for: indexes of rows whose literal it holds, and whether tags, keys, assignments occur."""
+
+    rows: tuple[int, ...] = ()
+    tags: bool = False
+    keys: bool = False
+    assigned: bool = False
+
+
+NOTHING = Active()
+
+
+def lowered(text: str) -> str:
+    """Lower case of the same length: `İ` is the one character whose lower case is longer."""
+    return text.lower() if text.isascii() else text.replace("İ", "i").lower()
+
+
+def everything(rules: RuleSet) -> Active:
+    """What to say of a text that nobody has looked at as a whole."""
+    return Active(tuple(i for i, row in enumerate(ROWS) if rules.wants(row.kind)), True, rules.wants(pem.KIND), True)
+
+
+def active(text: str, rules: RuleSet) -> Active:
+    """The patterns that `text` calls for; misses none that could match."""
+    low = lowered(text)
+    rows = {*_rows_of_runs(text), *_other_rows(text, low)}
+    return Active(
+        rows=tuple(sorted(i for i in rows if rules.wants(ROWS[i].kind))) if rows else (),
+        tags=tags.any_tag(low),
+        keys="PRIVATE KEY" in text and rules.wants(pem.KIND),
+        assigned=next(assignment.leads(low, 0), None) is not None,
+    )
+
+
+def narrowed(text: str, among: Active) -> Active:
+    """Those of the patterns in `among` that `text`, a part of what they were found for, calls for."""
+    low = lowered(text)
+    return Active(
+        rows=tuple([i for i in among.rows if _calls(ROWS[i], text, low)]) if among.rows else (),
+        tags=among.tags and tags.any_tag(low),
+        keys=among.keys and "PRIVATE KEY" in text,
+        assigned=among.assigned and next(assignment.leads(low, 0), None) is not None,
+    )
+
+
+def _calls(row: Row, text: str, low: str) -> bool:
+    where = low if row.scope == "low" else text
+    if row.literals and not any(literal in where for literal in row.literals):
+        return False
+    return not row.hint or row.scope == "run" or re.search(row.hint, where) is not None
+
+
+def _rows_of_runs(text: str) -> Iterator[int]:
+    words = text.encode("utf-8", "surrogatepass").translate(_TOKEN_BYTES).split()
+    runs = [word for word in words if len(word) >= _RUN_LEAST]
+    if runs:
+        joined = " " + b" ".join(runs).decode("ascii")
+        if re.search(_GATE, joined):
+            yield from (i for literal, i in _RUNS if literal in joined)
+        yield from (i for i in _HINTED if re.search(ROWS[i].hint, joined))
+
+
+def _other_rows(text: str, low: str) -> Iterator[int]:
+    for literals, pattern in _CUES:
+        if re.search(pattern, low):
+            yield from (i for i in literals if _calls(ROWS[i], text, low))
+    yield from (i for literal, i in _WITHOUT_SIGN if literal in low and _calls(ROWS[i], text, low))
+
+
+def _gate(literals: dict[str, bool]) -> str:
+    """One pattern for all literals, branching letter by letter: so much faster than one search for each.
+
+    literals: each with whether it must stand at an edge. In joined runs an edge is a space or sign before the literal,
+    or what an escape leaves behind (` n`, ` 3D`, ` 32m`).
+    """
+
+    def branch(begun: str) -> str:
+        if begun in literals and not literals[begun]:
+            return ""
+        size = len(begun)
+        nexts = dict.fromkeys(it[size] for it in literals if it.startswith(begun) and len(it) > size)
+        options = [re.escape(c) + branch(begun + c) for c in nexts]
+        if begun in literals:
+            back = "." * size
+            options += [
+                rf"(?<=[ _.-]{back})",
+                rf"(?<= [nrtm]{back})",
+                rf"(?<=[0-9]m{back})",
+                rf"(?<= [0-9A-Fa-f]{{2}}{back})",
+            ]
+        return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
+
+    return branch("")
+
+
+def _cue(sign: str) -> tuple[tuple[int, ...], str]:
+    """The rows whose literals contain the sign, and one pattern over lowered text for all those literals.
+
+    The sign stands first in it, since the engine finds one character fast.
+    """
+    mine = [(literal.lower(), i) for literal, i in _OTHERS if _sign_of(literal) == sign]
+    options = []
+    for literal in dict.fromkeys(literal for literal, _ in mine):
+        before, _, behind = literal.partition(sign)
+        options.append((f"(?<={re.escape(before + sign)})" if before else "") + re.escape(behind))
+    return tuple(dict.fromkeys(i for _, i in mine)), re.escape(sign) + f"(?:{'|'.join(options)})"
+
+
+def _sign_of(literal: str) -> str | None:
+    return next((sign for sign in _SIGNS if sign in literal), None)
+
+
+_GATE = _gate({literal: all(ROWS[i].at_edge for other, i in _RUNS if other == literal) for literal, _ in _RUNS})
+_CUES = tuple(_cue(sign) for sign in _SIGNS)
+_WITHOUT_SIGN = tuple((literal.lower(), i) for literal, i in _OTHERS if _sign_of(literal) is None)

@@ -1,0 +1,217 @@
+"""What a string looks like: a mask, words, code, a path, an opaque run. Pure predicates, no knowledge of places."""
+
+import base64
+import binascii
+import re
+
+STOP_WORDS = frozenset(
+    [
+        "any",
+        "argon2",
+        "argon2id",
+        "authorization",
+        "auto",
+        "base64",
+        "basic",
+        "bcrypt",
+        "bearer",
+        "bool",
+        "boolean",
+        "bytes",
+        "bytes32",
+        "case-sensitive",
+        "char",
+        "const",
+        "credentials",
+        "default",
+        "deprecated",
+        "disabled",
+        "empty",
+        "enabled",
+        "example",
+        "export",
+        "false",
+        "file",
+        "float",
+        "hidden",
+        "input",
+        "int",
+        "int32",
+        "int64",
+        "integer",
+        "invalid",
+        "json",
+        "key",
+        "keyword",
+        "list",
+        "md5",
+        "missing",
+        "name",
+        "never",
+        "new",
+        "nil",
+        "no",
+        "none",
+        "not",
+        "null",
+        "number",
+        "oauth",
+        "oauth2",
+        "object",
+        "off",
+        "optional",
+        "on",
+        "pass",
+        "passphrase",
+        "passwd",
+        "password",
+        "pbkdf2",
+        "placeholder",
+        "prompt",
+        "public",
+        "pwd",
+        "read",
+        "redacted",
+        "required",
+        "scrypt",
+        "secret",
+        "secretstr",
+        "secure",
+        "sha1",
+        "sha256",
+        "sha512",
+        "str",
+        "string",
+        "text",
+        "token",
+        "true",
+        "type",
+        "typing",
+        "uint8",
+        "uint32",
+        "undefined",
+        "unknown",
+        "unset",
+        "user",
+        "username",
+        "utf8",
+        "uuid",
+        "value",
+        "varchar",
+        "void",
+        "wrong",
+        "yes",
+    ]
+)
+_MASK = re.compile(r"(.)\1*|[xX*•.#_-]+|…")
+_PLACEHOLDER = re.compile(
+    r"[$<{\[%(@]|\\[$({]|#\{|\*\*\*|•••|\.\.\.|…|xxx|not[-_ ]an?[-_ ]|"
+    r"(?:your|insert|enter|replace|put|change|my)[-_ ]?"
+    r"(?:me|my|your|here|the|a|with|api|own|access|auth|token|key|secret|pass)",
+    re.IGNORECASE,
+)
+_TEMPLATE = re.compile(r"\$?\{[^{}]{0,80}\}|%[sd]|%\(|\$\(|<[A-Za-z_ -]{1,40}>|\\\(")
+_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
+_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
+_CALL = re.compile(
+    r"[A-Za-z_$][\w$.]*[(\[{]|[^|&?!=]*(?:\|\||&&|\?\?|[!=]=(?!\Z)|=>|->)|[-=!&|?:,;)\]}+.*](?![\w/+=-]{8})"
+)
+_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@ -]+)+[/\\]?|[a-z][a-z0-9+.-]{1,12}://\S*")
+_RELATIVE_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
+_SECRET_WORD = re.compile(r"pass|pw|token|secret|key|cred|auth", re.IGNORECASE)
+_PARTS = re.compile(r"[^A-Za-z0-9]+")
+_WORD = re.compile(r"[A-Za-z]*|\d{1,4}|[A-Za-z]{2,}\d{1,3}|\d{1,3}[A-Za-z]{1,3}|[vV]\d+[a-z]?\d*")
+_CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_HASH = re.compile(
+    r"(?:0x)?[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|(?:sha\d{1,3}|md5|h\d)[-:=].*|SHA256:.*|AAAA[BCE]3N.*|(?:ssh|ecdsa|urn|data|arn)[-:].*"
+)
+
+
+def is_blank(value: str) -> bool:
+    """Nothing to hide: too short, a mask, a placeholder, a variable's reference, our own mark, a type, a keyword."""
+    bare = value.strip(" \t*_`")
+    return len(bare) < 4 or bare.lower() in STOP_WORDS or bool(_PLACEHOLDER.match(bare) or _MASK.fullmatch(bare))
+
+
+def is_template(value: str) -> bool:
+    """Text with a hole that a program fills (`{password}`, `%s`, `<token>`)."""
+    return _TEMPLATE.search(value) is not None
+
+
+def has_digit_and_letter(value: str) -> bool:
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+def is_mixed(value: str) -> bool:
+    """Letters and digits together, and more than words with numbers (`test-key-2`, `base64`, `v1.2`)."""
+    return has_digit_and_letter(value) and not all(_WORD.fullmatch(part) for part in _PARTS.split(value))
+
+
+def is_random(value: str, least: int) -> bool:
+    """At least `least` characters with an opaque part: mixed beyond names, or letters in no pattern of words."""
+    part = max(_PARTS.split(value), key=len)
+    if len(value) < least or len(part) < min(least, 12):
+        return False
+    if part.isalpha():
+        return len(part) >= 16 and len(part) < 2.6 * max(len(_CAMEL.findall(part)), 1)
+    return sum(c.isdigit() for c in part) >= 2 and is_mixed(part) and not is_type_name(part)
+
+
+def is_hash(value: str) -> bool:
+    """A hexadecimal number, UUID, integrity digest or public key: such a thing names something and hides nothing."""
+    return _HASH.fullmatch(value) is not None
+
+
+def is_path(value: str) -> bool:
+    """A path or an address, unless a part of it is an opaque run as in base64 with slashes."""
+    parts = re.split(r"[/\\]", value)
+    if _PATH.fullmatch(value):
+        return not any(is_random(part, 20) for part in parts)
+    return _RELATIVE_PATH.fullmatch(value) is not None and not any(
+        _is_chopped(part) or is_random(part, 12) for part in parts
+    )
+
+
+def _is_chopped(part: str) -> bool:
+    """Upper and lower case in no pattern of words."""
+    letters = "".join(c for c in part if c.isalpha())
+    if len(letters) < 8 or letters.islower() or letters.isupper():
+        return False
+    return len(letters) < 3 * len(_CAMEL.findall(letters))
+
+
+def is_code(value: str, after: str) -> bool:
+    """An expression of a program: a call, an operator, an attribute. `after` is what follows the value."""
+    if _IDENTIFIER.fullmatch(value):
+        return after.startswith(("(", "[", ".", "::", "->", "?.", "!"))
+    return bool(_CALL.match(value)) or (_DOTTED.fullmatch(value) is not None and not is_random(value, 16))
+
+
+def is_variable(value: str) -> bool:
+    """An identifier that names what it stands for (`db_password2`), or a word, or a word with a number behind it."""
+    if not _IDENTIFIER.fullmatch(value) or is_random(value, 16):
+        return False
+    letters = value.rstrip("0123456789")
+    return _SECRET_WORD.search(value) is not None or (
+        len(value) - len(letters) <= 2 and letters.replace("_", "").isalpha()
+    )
+
+
+def is_type_name(value: str) -> bool:
+    """CamelCase of two words or more with few digits (`Utf8PathBuf`, `getX509Key`)."""
+    words = _CAMEL.findall(value)
+    humps = sum(word[0].isupper() for word in words)
+    digits = sum(c.isdigit() for c in value)
+    letters = sum(map(len, words))
+    return value.isalnum() and humps >= 2 - value[0].islower() and digits <= 3 and letters >= 2.6 * len(words) > 2.6
+
+
+def is_basic_auth(value: str) -> bool:
+    """Base64 of `user:password`."""
+    try:
+        return len(value) >= 8 and b":" in base64.b64decode(
+            value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), validate=True
+        )
+    except (binascii.Error, ValueError):
+        return False

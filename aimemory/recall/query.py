@@ -1,0 +1,189 @@
+"""Any text to a query that FTS5 accepts. Pure.
+
+Words are quoted one by one and joined by OR, so no character of the text is ever syntax. What people type on purpose
+is kept: `"quoted phrases"` must occur, `-word` must not. Hyphens, dots and slashes inside a word are data, and so are
+flags: `ADR-016`, `-Wall`, `--flag`, `-38.101`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from aimemory.index.words import SPACELESS, WORD, camel_parts, fold, pairs
+from aimemory.recall.words import STOP_WORDS, says_something, stem_start
+
+MAX_TERMS = 96
+_MAX_CHARS = 20_000
+_TYPED_CHARS = 200
+_TYPED_WORDS = 6
+_PHRASE_WORDS = 16
+_PREFIX_CHARS = 3
+
+_QUOTED = re.compile(r'["“”]([^"“”]*)["“”]')
+_EXCLUDED = re.compile(r"(?:(?<=\s)|^)-([a-z]{3,})(?=\s|$)")
+_JOINED = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
+_BROKEN = re.compile(r"[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing to look for.
+
+    match: an FTS5 expression. shown: what the person typed of it. start: folded start to look for in a text.
+    prefix: the expression for words that begin so, or None where that makes no sense.
+    """
+
+    match: str
+    shown: str
+    start: str
+    prefix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """terms: any may match, the more the better. required: all must match. excluded: none may."""
+
+    text: str
+    terms: tuple[Term, ...] = ()
+    required: tuple[Term, ...] = ()
+    excluded: tuple[Term, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.terms and not self.required
+
+    @property
+    def starts(self) -> tuple[tuple[str, str], ...]:
+        """(start, shown) of everything that a snippet should show."""
+        return tuple(dict.fromkeys((t.start, t.shown) for t in (*self.required, *self.terms) if t.start))
+
+
+def parse(text: str) -> Query:
+    """The query of a text; any text is valid, and one without words is empty.
+
+    Phrases and exclusions count only in one short line of few words without function words: anything else is a
+    sentence or was pasted, where a quoted phrase just scores. Of a long text the first `MAX_TERMS` words count.
+    """
+    text = _BROKEN.sub(" ", text[:_MAX_CHARS]).strip()
+    phrases = [t for quoted in _QUOTED.findall(text) for t in _phrase(quoted)]
+    rest = _QUOTED.sub(" ", text)
+    if not _is_typed(text, rest):
+        optional = [replace(t, start="") for t in phrases]
+        return Query(text, _different((*_terms(text), *optional)))
+    without = _EXCLUDED.sub(" ", rest)
+    if not phrases and not _terms(without):
+        return Query(text, _terms(rest))
+    return Query(text, _terms(without), tuple(phrases), tuple(_word(w, w) for w in _EXCLUDED.findall(rest)))
+
+
+def _is_typed(text: str, beside_quotes: str) -> bool:
+    """Is this written as a search, so that quotes and a minus mean something? A sentence that quotes is not."""
+    words = [fold(word) for word in WORD.findall(beside_quotes)]
+    return (
+        len(text) <= _TYPED_CHARS
+        and "\n" not in text
+        and len(words) <= _TYPED_WORDS
+        and not any(word in STOP_WORDS for word in words)
+    )
+
+
+def loosened(query: Query) -> Query:
+    """The same without requirements: words of phrases become terms, exclusions are dropped."""
+    words = _terms(" ".join(term.shown for term in query.required))
+    return replace(query, terms=_different((*words, *query.terms)), required=(), excluded=())
+
+
+def expression(query: Query, terms: Sequence[Term], pivots: Sequence[Term] = ()) -> str:
+    """The FTS5 expression of a query with these of its terms.
+
+    pivots: of the terms those that at least one must match, where all of them together would match too many rows.
+    """
+    parts = [term.match for term in query.required]
+    if pivots:
+        parts.append(any_of(pivots))
+    if terms:  # the phrases again, so that a row with nothing but them stays
+        parts.append(any_of((*query.required, *terms)))
+    matched = " AND ".join(f"({part})" for part in parts)
+    return f"({matched}) NOT ({any_of(query.excluded)})" if query.excluded else matched
+
+
+def any_of(terms: Iterable[Term]) -> str:
+    return " OR ".join(term.match for term in terms)
+
+
+def _terms(text: str) -> tuple[Term, ...]:
+    found: list[Term] = []
+    for joined in _JOINED.findall(unicodedata.normalize("NFKC", text)):
+        found.extend(_of_joined(joined))
+        if len(found) > 4 * MAX_TERMS:
+            break
+    saying = [term for term in found if not term.start or says_something(term.start)]
+    return _different(_stemmed(term) for term in saying or found)
+
+
+def _of_joined(joined: str) -> list[Term]:
+    """Terms of one run of characters without a space: its words, the parts of camelCase, the whole as a phrase."""
+    terms: list[Term] = []
+    plain: list[str] = []
+    for word in WORD.findall(joined):
+        rest = word
+        for run in SPACELESS.findall(word):
+            rest = rest.replace(run, " ", 1)
+            terms.extend(_run(run))
+        plain += [fold(part) for part in rest.split()]
+    terms += [_word(word, word) for word in plain if word]
+    if len(plain) > 1:
+        last = plain[-1]
+        if last.isalpha() and len(last) >= _PREFIX_CHARS and last == fold(joined[-len(last) :]):
+            terms[-1] = replace(
+                terms[-1], match=terms[-1].prefix or terms[-1].match
+            )  # `session-rec`: a name half typed
+        if len(plain) <= _PHRASE_WORDS and any(says_something(word) for word in plain):
+            terms.append(Term(_quote(" ".join(plain)), joined, ""))
+    terms += [_word(part.lower(), part.lower()) for part in camel_parts(joined)]
+    return terms
+
+
+def _word(word: str, shown: str) -> Term:
+    begins = word.removesuffix("y")  # a final y is stemmed to i, which begins no longer word
+    return Term(_quote(word), shown, word, f"{_quote(begins)} *" if len(begins) >= _PREFIX_CHARS else None)
+
+
+def _run(run: str) -> list[Term]:
+    """Terms of a run written without spaces: every pair; one character alone is the start of some pair."""
+    if len(run) == 1:
+        return [Term(f"forms : {_quote(run)} *", run, run)]
+    return [Term(f"forms : {_quote(pair)}", run, pair) for pair in pairs(run)[:-1]]
+
+
+def _phrase(quoted: str) -> list[Term]:
+    """What must occur for a quoted text: its words in a row; runs without spaces as pairs in a row."""
+    required: list[Term] = []
+    row: list[str] = []
+    for word in WORD.findall(unicodedata.normalize("NFKC", quoted)):
+        runs = SPACELESS.findall(word)
+        if not runs:
+            row.append(fold(word))
+            continue
+        for run in runs:
+            pieces = pairs(run)[:-1]
+            match = f"forms : {_quote(' '.join(pieces))}" if pieces else f"forms : {_quote(run)} *"
+            required.append(Term(match, run, run))
+        row += [fold(part) for part in SPACELESS.sub(" ", word).split()]
+    if 0 < len(row) <= _PHRASE_WORDS:
+        required.insert(0, Term(_quote(" ".join(row)), quoted.strip(), row[0]))
+    return required
+
+
+def _stemmed(term: Term) -> Term:
+    return replace(term, start=stem_start(term.start)) if term.prefix else term
+
+
+def _different(terms: Iterable[Term]) -> tuple[Term, ...]:
+    return tuple({term.match: term for term in terms}.values())[:MAX_TERMS]
+
+
+def _quote(words: str) -> str:
+    """A string of FTS5; words are letters, digits and marks, so there is no quote to escape in them."""
+    return f'"{words}"'

@@ -1,0 +1,55 @@
+"""What recall knows about words: which say nothing, and how the start of a word is looked for in a text."""
+
+_FUNCTION_WORDS = (
+    "a an the of to in on at by for from with without and or but if then else is are was were be been being am do does"
+    " did done has have had having it its this that these those there here as not no nor so than too very can could"
+    " should would may might must will shall i you he she they we me him her them us my your his their our mine yours"
+    " who whom whose which what when where why how all any both each few more most other some such only own same just"
+    " also into out up down over under again once about after before between during through above below off s t d ll m"
+    " re ve don now"
+)
+
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""English function words: left out of a query unless it has nothing else."""
+
+_ENDINGS = (
+    "ations",
+    "ation",
+    "ingly",
+    "ings",
+    "ing",
+    "ions",
+    "ion",
+    "ies",
+    "ied",
+    "edly",
+    "ed",
+    "es",
+    "ly",
+    "s",
+    "e",
+    "y",
+)
+_DOUBLED = frozenset("bdgmnprt")
+_STEM_CHARS = 3
+
+
+def says_something(word: str) -> bool:
+    """Neither a function word nor a single letter; single digits count, as in version numbers."""
+    return word not in STOP_WORDS and (len(word) > 1 or word.isdigit() or not word.isascii())
+
+
+def stem_start(word: str) -> str:
+    """The part of a folded word that its other forms begin with, roughly: for showing matches, not for finding them.
+
+    `exporting` gives export, `policies` polic, `running` run; words of other scripts stay as they are.
+    """
+    if not word.isascii() or not word.isalpha():
+        return word
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM_CHARS:
+            stem = word[: -len(ending)]
+            if len(stem) > _STEM_CHARS and stem[-1] == stem[-2] and stem[-1] in _DOUBLED:
+                return stem[:-1]
+            return stem
+    return word

@@ -1,0 +1,1 @@
+"""The HTTP and MCP faces of the daemon: parse, call one operation, render. Nothing here decides."""

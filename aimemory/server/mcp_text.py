@@ -1,0 +1,172 @@
+"""MCP answers as text that a model reads: bounded, and with everything recorded inside an untrusted block.
+
+Titles, paths, snippets and page text came from sessions, tools and other people. What makes a block safe is
+`brief.fence`; what goes into it, and what is ours to say outside, is decided here.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from aimemory.brief.fence import defang, fence
+from aimemory.errors import Conflict
+from aimemory.model.answers import Found, PageView, Recent, Written
+from aimemory.model.page import Hit
+from aimemory.sessions.quoting import clip, one_line
+
+ANSWER_CHARS = 20_000
+"""Largest answer, in Unicode characters."""
+
+_ROOM_FOR_FRAME = 2_000
+"""Characters kept free for headings, markers and pointers."""
+
+_LISTING_CHARS = ANSWER_CHARS - _ROOM_FOR_FRAME
+_CURRENT_CHARS = 16_000
+
+
+def search_text(found: Found) -> str:
+    """Hits best first, each with where it is and why it was found."""
+    answer = found.answer
+    head = [_project_line(found.project, found.project_how)]
+    if answer.loosened:
+        head.append(f"Nothing matched the query as written: {_line(answer.loosened, 300)}")
+    head += [_line(note, 300) for note in answer.notes[:3]]
+    if not answer.hits:
+        return "\n".join([*head, "No results. Try fewer or other words, or another project."])
+    head.append(f"{len(answer.hits)} of {max(answer.total, len(answer.hits))} results, best first.")
+    room = _LISTING_CHARS // len(answer.hits)
+    items = [_hit_text(number, hit, min(room, 1_500)) for number, hit in enumerate(answer.hits, 1)]
+    tail = ["memory_read_page reads a page in full by its path."]
+    if found.next_cursor:
+        tail.append(f'More results: repeat memory_search with cursor="{_line(found.next_cursor, 300)}".')
+    return "\n".join([*head, fenced("\n".join(items)), *tail])
+
+
+def page_text(view: PageView, offset: int) -> str:
+    """A part of a page, its version for a later write, and where to read on."""
+    shown, taken = fit(view.text, ANSWER_CHARS - _ROOM_FOR_FRAME)
+    cut_here = taken < len(view.text)
+    end = offset + taken
+    next_offset = end if cut_here else view.next_offset
+    head = [
+        _project_line(view.project, view.project_how),
+        f"id {_line(view.id, 100)} · version {_line(view.version, 100)} (memory_write_page needs it to change this)",
+        f"Characters {offset} to {end} of {view.total_chars}.",
+    ]
+    if shown != view.text[:taken]:
+        head.append(
+            "Shown defanged: ‹ stands for < in tags, invisible characters are left out. Mind it when writing back."
+        )
+    label = f"{_line(view.path, 400)} · {_line(view.kind, 40)} · {_line(view.title, 200)}"
+    tail = [] if next_offset is None else [f"The page goes on: memory_read_page with offset={next_offset}."]
+    return "\n".join([*head, fenced(f"{label}\n\n{shown}"), *tail])
+
+
+def error_text(message: str) -> str:
+    """The message of an error of ours, which may name pages and projects."""
+    return defang(message)
+
+
+def written_text(written: Written) -> str:
+    did = "Created" if written.created else "Changed"
+    return "\n".join(
+        [
+            _project_line(written.project, written.project_how),
+            f"{did} {_line(written.path, 400)}",
+            f"id {_line(written.id, 100)} · version {_line(written.version, 100)} (needed to change it again)",
+        ]
+    )
+
+
+def recent_text(recent: Recent) -> str:
+    """One line per item, newest first."""
+    head = _project_line(recent.project, recent.project_how)
+    if not recent.items:
+        return f"{head}\nNothing is recorded here yet."
+    room = min(_LISTING_CHARS // len(recent.items), 700) - 1
+    lines = []
+    for item in recent.items:
+        where = [item.path and _line(item.path, 200), item.session and f"session {_line(item.session, 60)}"]
+        tail = "".join(f" · {part}" for part in where if part)
+        start = f"- {_line(item.when, 40)} [{_line(item.kind, 40)}] "
+        lines.append(start + _line(item.title, max(20, room - len(start) - len(tail))) + tail)
+    return "\n".join([head, fenced("\n".join(lines)), "memory_read_page reads a page in full by its path."])
+
+
+def status_text(status: Mapping[str, Any]) -> str:
+    """The status as indented JSON."""
+    text = json.dumps(status, indent=1, ensure_ascii=False, default=str)
+    shown, taken = fit(text, ANSWER_CHARS - _ROOM_FOR_FRAME)
+    return shown if taken == len(text) else f"{shown}\n… cut; `aimemory status --json` on a terminal shows all."
+
+
+def conflict_text(error: Conflict) -> str:
+    """What happened, the version and text that stand now, and what to do."""
+    parts = [_line(str(error), 1_000)]
+    if error.version:
+        parts.append(f"The current version is {_line(error.version, 100)}.")
+    if error.current is not None:
+        shown, taken = fit(error.current, _CURRENT_CHARS)
+        parts += ["The current text is:", fenced(shown)]
+        if taken < len(error.current):
+            parts.append(f"Cut after {taken} of {len(error.current)} characters; memory_read_page reads the rest.")
+    parts.append(
+        "Nothing was written. Read the page again, put your change into that text and write it with its version."
+    )
+    return "\n".join(parts)
+
+
+def problems_text(tool: str, problems: list[str], expected: str) -> str:
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    shown = [f"- {_line(problem, 300)}" for problem in problems[:30]]
+    return "\n".join([f"{tool} did not run: {count} with its arguments.", *shown, expected])
+
+
+def capped(text: str) -> str:
+    """At most `ANSWER_CHARS`: the last guard, for what the renderers did not expect."""
+    if len(text) <= ANSWER_CHARS:
+        return text
+    note = "\n… cut: the answer was too long."
+    return text[: ANSWER_CHARS - len(note)] + note
+
+
+# -- recorded text -----------------------------------------------------------------------------------------------------
+
+
+def fenced(recorded: str) -> str:
+    """Recorded text as one untrusted block, the shape that capture knows again when the answer comes back to it."""
+    # No secret key: the tag depends on the text itself, and defanging takes apart whatever looks like its end.
+    return fence(recorded, key=b"mcp", session="")
+
+
+def fit(text: str, limit_chars: int) -> tuple[str, int]:
+    """The longest safe beginning of at most `limit_chars`, and how many characters of `text` it stands for."""
+    taken = min(len(text), limit_chars)
+    return defang(text[:taken]), taken
+
+
+def _line(text: str, limit_chars: int) -> str:
+    return clip(one_line(defang(text)), limit_chars)
+
+
+def _project_line(project: str | None, how: str) -> str:
+    return f"Project: {_line(project, 200) if project else 'none'} ({_line(how, 300)})"
+
+
+def _hit_text(number: int, hit: Hit, room: int) -> str:
+    facts = [
+        hit.path and _line(hit.path, 120),
+        hit.date and _line(hit.date, 30),
+        hit.project and f"project {_line(hit.project, 60)}",
+        hit.observation and f"observation {_line(hit.observation, 40)}",
+        hit.session and f"session {_line(hit.session, 40)}",
+    ]
+    tail = "".join(f" · {fact}" for fact in facts if fact)
+    start = f"{number}. [{_line(hit.kind, 30)}] "
+    head = start + _line(hit.title, max(40, min(160, room // 3))) + tail
+    left = room - len(head) - 10
+    lines = [_line(head, room - 1)]
+    if left >= 60:
+        why = f"({_line(hit.why, min(160, left // 3))})" if hit.why else ""
+        lines.append(f"   {_line(hit.snippet, max(20, left - len(why)))} {why}".rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Sessions as pure functions: observations to a session's state, state to the session page. No IO."""

@@ -1,0 +1,158 @@
+"""Groups page changes into git commits, about one a second, and keeps the repository's own index in step.
+
+Owns the wiki's repository: one worker thread does all git work. A change waits here only for git; the page itself is
+durable already, so a lost queue costs nothing: the next walk finds what HEAD lacks.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from aimemory.errors import AimemoryError
+from aimemory.model.protocols import Clock, Pulse
+from aimemory.model.scope import Actor
+from aimemory.wiki.repo import WikiRepo
+
+T = TypeVar("T")
+
+_GROUP_S = 1.0
+_RETRY_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path's new content (None: deleted), whose it is, and what it was for the commit message."""
+
+    path: str
+    content: bytes | None
+    user: str
+    email: str
+    summary: str
+
+
+def author_of(actor: Actor) -> tuple[str, str]:
+    """Name and e-mail of a commit's author; the address leads nowhere (RFC 2606)."""
+    return actor.user, f"{actor.user}@{actor.machine}.invalid"
+
+
+class Committer:
+    """Takes changes and commits them; `flush` does it now."""
+
+    def __init__(self, root: Path, clock: Clock) -> None:
+        self._root = root
+        self._repo: WikiRepo | None = None
+        self._clock = clock
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="committer")
+        self._queue: list[Change] = []
+        self._unsynced: set[str] = set()
+        self._wake = asyncio.Event()
+        self._lock = asyncio.Lock()
+        self.problem: str | None = None
+        self.head: str | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Changes not yet in a commit."""
+        return len(self._queue)
+
+    def add(self, change: Change) -> None:
+        self._queue.append(change)
+        self._wake.set()
+
+    async def run(self, pulse: Pulse) -> None:
+        """Commit in groups until cancelled."""
+        while True:
+            pulse.beat(queue=len(self._queue))
+            await self._wake.wait()
+            await asyncio.sleep(_GROUP_S)  # one commit for what belongs together
+            self._wake.clear()
+            try:
+                done = await self.flush()
+                pulse.beat(queue=len(self._queue), last=f"{done} pages committed" if done else None)
+            except AimemoryError as error:
+                pulse.fail(str(error))
+                await asyncio.sleep(_RETRY_S)
+            if self._queue or self._unsynced:
+                self._wake.set()
+
+    async def flush(self) -> int:
+        """Commit everything that waits; returns the number of pages.
+
+        Raises Unavailable when the repository can't take it now (a merge in progress, a foreign lock); nothing is
+        lost, the changes stay queued.
+        """
+        async with self._lock:
+            batch, self._queue = self._queue, []
+            left = batch
+            try:
+                for group in _by_author(batch):
+                    await self._in_thread(partial(self._commit, group))
+                    left = [c for c in left if c not in group]
+                    self._unsynced |= {c.path for c in group}
+                if self._unsynced:
+                    paths = sorted(self._unsynced)
+                    if await self._in_thread(lambda: self._open_repo().sync_index(paths)):
+                        self._unsynced.clear()
+                self.problem = None
+            except AimemoryError as error:
+                self.problem = str(error)
+                raise
+            finally:
+                self._queue = (left if self.problem else []) + self._queue
+            return len(batch)
+
+    async def differing(self, paths: Sequence[str]) -> list[str]:
+        """Which of these pages HEAD lacks or has with other content."""
+        return list(await self._in_thread(lambda: self._open_repo().differing(paths)))
+
+    def _open_repo(self) -> WikiRepo:
+        """In the thread: the repository, opened at the first need, so that a broken one never keeps capture down."""
+        if self._repo is None:
+            self._repo = WikiRepo(self._root)
+        return self._repo
+
+    async def _in_thread(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+
+    async def close(self) -> None:
+        """Commit what waits, if the repository allows, and release the thread."""
+        try:
+            await self.flush()
+        except AimemoryError:
+            pass  # reported in `problem`; the next start finds what HEAD lacks
+        repo = self._repo
+        if repo is not None:
+            await self._in_thread(repo.close)
+        self._thread.shutdown(wait=True)
+
+    def _commit(self, group: list[Change]) -> None:
+        latest = {change.path: change.content for change in group}
+        head = self._open_repo().commit(
+            latest, author_name=group[0].user, author_email=group[0].email, message=_message(group),
+            when_ns=self._clock.now_ns(),
+        )  # fmt: skip
+        self.head = head or self.head
+
+
+def _by_author(batch: list[Change]) -> list[list[Change]]:
+    """Neighbouring changes of one author; the order of changes to one path is kept."""
+    groups: list[list[Change]] = []
+    for change in batch:
+        if groups and groups[-1][0].user == change.user:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return groups
+
+
+def _message(group: list[Change]) -> str:
+    paths = list(dict.fromkeys(change.path for change in group))
+    if len(paths) == 1:
+        return f"{group[-1].summary}: {paths[0]}\n"
+    listed = "\n".join(f"- {change.summary}: {change.path}" for change in group[:50])
+    more = f"\n- and {len(group) - 50} more" if len(group) > 50 else ""
+    return f"{len(paths)} pages\n\n{listed}{more}\n"

@@ -1,0 +1,123 @@
+"""From a page's bytes to its row in the index, through the privacy gate; used by live changes and by a rebuild alike."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from aimemory.errors import AimemoryError
+from aimemory.index.pages import DeclaredProject, PageRow, upsert_pages
+from aimemory.model.ids import PageId, ProjectId, page_version
+from aimemory.model.scope import GLOBAL_FOLDER, UNFILED_FOLDER
+from aimemory.privacy import Sanitized, sanitize_tree
+from aimemory.project.registry import project_id
+from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.parse import parse_page
+from aimemory.wiki.walk import Stat, scan
+
+_BATCH = 500
+
+Folders = Mapping[str, ProjectId]
+"""Which project a folder of the wiki (`workspace/folder`) belongs to."""
+
+
+def folder_of(path: str) -> str:
+    """`workspace/folder` of a page's path, or "" for one that lies above any project folder."""
+    parts = path.split("/")
+    return f"{parts[0]}/{parts[1]}" if len(parts) >= 3 else ""
+
+
+def is_project_page(path: str) -> bool:
+    """Is this the page that declares the project of its folder?"""
+    parts = path.split("/")
+    return len(parts) == 3 and parts[2] == f"{parts[1]}.md"
+
+
+def page_row(path: str, raw: bytes, stat: Stat, folders: Folders) -> Sanitized[PageRow]:
+    """The row of one page. A person's own text stays as typed in the file; what the index holds has passed the gate."""
+    parsed = parse_page(path, raw)
+    texts = sanitize_tree(
+        {
+            "path": parsed.path, "id": parsed.id, "kind": parsed.kind, "title": parsed.title, "body": parsed.body,
+            "description": parsed.description, "tags": list(parsed.tags), "status": parsed.status,
+            "created": parsed.created, "updated": parsed.updated, "problem": parsed.problem, "front": parsed.front,
+        }
+    )  # fmt: skip
+    return texts.derive(lambda t: _row(t, page_version(raw), stat, folders))
+
+
+def declared_project(path: str, raw: bytes) -> DeclaredProject:
+    """What a project's page says of it; an id or identity that a person removed is derived from the folder."""
+    return _declared(parse_page(path, raw).front, path)
+
+
+def known_folders(files: WikiFiles) -> dict[str, ProjectId]:
+    """The projects declared in the tree, by folder. Blocks; reads project pages only."""
+    found: dict[str, ProjectId] = {}
+    for path in sorted(files.root.glob("*/*/*.md")):
+        name = path.relative_to(files.root).as_posix()
+        if is_project_page(name):
+            try:
+                found[folder_of(name)] = declared_project(name, files.read(name)[0]).id
+            except (AimemoryError, OSError):  # gone since it was listed, a link, too large
+                continue
+    return found
+
+
+def take_pages(files: WikiFiles) -> Callable[[sqlite3.Connection, Callable[[str, int], None]], None]:
+    """For a rebuild: fills the page tables of a new index from every file of the wiki. Blocks."""
+
+    def fill(db: sqlite3.Connection, progress: Callable[[str, int], None]) -> None:
+        folders = known_folders(files)
+        found = scan(files.root, {}).added
+        batch: list[Sanitized[PageRow]] = []
+        for count, (path, stat) in enumerate(sorted(found.items()), 1):
+            try:
+                raw, _ = files.read(path)
+            except AimemoryError:  # gone since the walk, a link, too large
+                continue
+            batch.append(page_row(path, raw, stat, folders))
+            if len(batch) == _BATCH:
+                upsert_pages(db, batch)
+                batch = []
+                progress("pages", count)
+        if batch:
+            upsert_pages(db, batch)
+        progress("pages", len(found))
+
+    return fill
+
+
+def _row(t: dict[str, Any], version: str, stat: Stat, folders: Folders) -> PageRow:
+    path = t["path"]
+    folder = folder_of(path)
+    front = t["front"]
+    name = folder.rpartition("/")[2]
+    project = ProjectId(name) if name in (UNFILED_FOLDER, GLOBAL_FOLDER) else folders.get(folder)
+    return PageRow(
+        path=path, id=PageId(t["id"]), kind=t["kind"], title=t["title"], body=t["body"], version=version,  # type: ignore[arg-type]
+        mtime_ns=stat.mtime_ns, size=stat.size, description=t["description"], tags=tuple(t["tags"]), status=t["status"],
+        created=t["created"], updated=t["updated"], project=project, workspace=PurePosixPath(path).parts[0] if folder else "",
+        problem=t["problem"], paths="\n".join(_texts(front.get("files"))), idents=" ".join(_texts(front.get("identifiers"))),
+        declares=_declared(front, path) if t["kind"] == "project" and is_project_page(path) else None,
+    )  # fmt: skip
+
+
+def _declared(front: Mapping[str, Any], path: str) -> DeclaredProject:
+    workspace, folder, _ = path.split("/")
+    identity = _one(front.get("identity")) or f"folder:{folder}"
+    return DeclaredProject(
+        id=ProjectId(_one(front.get("id")) or project_id(workspace, identity)),
+        identity=identity,
+        aliases=tuple(_texts(front.get("aliases"))),
+        paths=tuple(_texts(front.get("paths"))),
+    )
+
+
+def _one(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [v.strip() for v in values if isinstance(v, str) and v.strip()]

@@ -1,0 +1,251 @@
+"""Page writes, and what people did to the tree outside of us.
+
+A write is a journal line (who, which version), then the file, then the index, then, grouped, a commit. An outside
+change is found by a stat walk; the hash of the last recorded write tells a person's edit from ours.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from aimemory.errors import Conflict, NotFound, UserError
+from aimemory.index.events import written
+from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, touch_pages, upsert_pages
+from aimemory.journal.lines import Record
+from aimemory.model.ids import ProjectId, Version, page_version
+from aimemory.model.protocols import Clock
+from aimemory.model.scope import Actor
+from aimemory.privacy import Sanitized, sanitize
+from aimemory.store.committer import Change, Committer, author_of
+from aimemory.store.pagerows import folder_of, is_project_page, known_folders, page_row
+from aimemory.store.projector import Projector
+from aimemory.store.reader import Reader
+from aimemory.store.writer import Append, Writer
+from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.names import check_new_page_path, check_page_path
+from aimemory.wiki.walk import Stat, scan, stat_of
+
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What a walk found. by_hand: changes that no write of ours explains. problem: why the tree wasn't taken in."""
+
+    changed: int = 0
+    removed: int = 0
+    by_hand: int = 0
+    problem: str | None = None
+
+
+class Pages:
+    """Reads and writes pages; the only caller of `WikiFiles.write`."""
+
+    def __init__(
+        self, *, files: WikiFiles, writer: Writer, projector: Projector, reader: Reader, committer: Committer,
+        clock: Clock, actor: Actor,
+    ) -> None:  # fmt: skip
+        self._files = files
+        self._writer = writer
+        self._projector = projector
+        self._reader = reader
+        self._committer = committer
+        self._clock = clock
+        self._actor = actor
+        self._walk_began_ns = 0
+        self._walk = asyncio.Lock()
+        self._held: dict[str, str] = {}
+        self._folders: dict[str, ProjectId] | None = None
+        self._on_project_pages: Callable[[], Awaitable[None]] | None = None
+        self.last = Reconciled()
+
+    def tell_of_projects(self, callback: Callable[[], Awaitable[None]]) -> None:
+        """Have `callback` awaited after a page that declares a project changed or went."""
+        self._on_project_pages = callback
+
+    @property
+    def held(self) -> dict[str, str]:
+        """Pages edited by hand that are not committed, with the kinds of findings that keep them back."""
+        return dict(sorted(self._held.items()))
+
+    async def read(self, path: str) -> tuple[str, Version]:
+        """The page's text and version token. Raises NotFound; UserError for a path that leaves the wiki."""
+        raw, version = await asyncio.to_thread(self._files.read, check_page_path(path))
+        return raw.decode("utf-8", "replace"), version
+
+    async def version(self, path: str) -> Version | None:
+        """The version that stands now; None when there is no such page."""
+        return await asyncio.to_thread(self._files.version, check_page_path(path))
+
+    async def write(
+        self, path: str, content: Sanitized[str], *, expected: Version | None, actor: Actor, summary: str,
+        walk_first: bool = False,
+    ) -> Version:  # fmt: skip
+        """Create (`expected` None) or replace a page; returns the new version when it is durable and indexed.
+
+        walk_first: take in what changed outside before; for writes that somebody asked for. The page itself is compared
+        with the disk in any case. Raises Conflict, with the current text, when the page is not at `expected`; NotFound
+        when it is gone.
+        """
+        path = check_page_path(path) if expected else check_new_page_path(path)
+        if walk_first:
+            await self.reconcile()
+        raw = content.derive(lambda text: text.encode("utf-8"))
+        record = self._line("write", path, page_version(raw.value), actor)
+
+        def operation(append: Append) -> Version:
+            self._check(path, expected)
+            append(record)  # who wrote this version is known before it can be seen
+            return self._files.write(path, raw, expected)
+
+        version = await self._writer.call(operation)
+        await self._index([(path, raw.value)])
+        self._committer.add(Change(path, raw.value, *author_of(actor), summary))
+        return version
+
+    async def reconcile(self) -> Reconciled:
+        """Take in what changed outside of us; of several callers that wait for a walk, one walk serves all."""
+        called_ns = self._clock.now_ns()
+        async with self._walk:
+            if self._walk_began_ns > called_ns:
+                return self.last
+            self._walk_began_ns = self._clock.now_ns()
+            known = await self._reader.read(known_stats())
+            found = await asyncio.to_thread(
+                scan, self._files.root, {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
+            )
+            self.last = Reconciled(problem=found.problem)
+            if found.suspicious:
+                return self.last
+            seen = {path: known[path].version for path in found.changed} | dict.fromkeys(found.added)
+            by_hand = await self._take_in(seen, {**found.added, **found.changed})
+            by_hand += await self._take_out(found.removed)
+            self.last = Reconciled(len(seen), len(found.removed), by_hand, found.problem)
+            return self.last
+
+    async def commit_missing(self) -> int:
+        """Queue for a commit what HEAD lacks: writes whose commit a crash cut off, and old hand edits."""
+        paths = list(await self._reader.read(known_stats()))
+        missing = await self._committer.differing(paths)
+        writes = await self._reader.read(written(missing))
+        for path in missing:
+            if path in self._held:
+                continue
+            try:
+                raw, version = await asyncio.to_thread(self._files.read, path)
+            except (NotFound, UserError):
+                continue
+            by = writes.get(path)
+            user = by.user if by is not None and by.version == version and by.user else self._actor.user
+            self._committer.add(Change(path, raw, *author_of(Actor(user, self._actor.machine)), "Add"))
+        return len(missing)
+
+    def _check(self, path: str, expected: Version | None) -> None:
+        current = self._files.version(path)
+        if current == expected:
+            return
+        if current is None:
+            raise NotFound(f"{path} does not exist any more. Write it without a version to create it again.")
+        raw, version = self._files.read(path)
+        if expected is None:
+            message = f"{path} exists already. Read it, and give its version to replace it."
+        else:
+            message = f"{path} changed on disk since it was read. Read it again and repeat the write."
+        raise Conflict(message, current=raw.decode("utf-8", "replace"), version=version)
+
+    def _line(self, op: str, path: str, version: Version | None, actor: Actor) -> Record:
+        texts = sanitize(path)
+        return Record(
+            "page",
+            self._clock.now_ns(),
+            texts.derive(
+                lambda p: {"op": op, "path": p, "version": version, "user": actor.user, "machine": actor.machine}
+                | ({"harness": actor.harness} if actor.harness else {})
+                | ({"session": actor.session} if actor.session else {})
+            ),
+        )
+
+    async def _take_in(self, seen: dict[str, Version | None], stats: dict[str, Stat]) -> int:
+        """New and changed files: index them, and commit those that a person changed. Returns how many those are."""
+        writes = await self._reader.read(written(list(seen)))
+        changed: list[tuple[str, bytes]] = []
+        by_hand = 0
+        same: list[tuple[str, int, int]] = []
+        for path, before in seen.items():
+            try:
+                raw, version = await asyncio.to_thread(self._files.read, path)
+            except (NotFound, UserError):  # gone again, or a link: the next walk sees what became of it
+                continue
+            if version == before:
+                same.append((path, stats[path].mtime_ns, stats[path].size))
+                continue
+            changed.append((path, raw))
+            last = writes.get(path)
+            if last is None or last.version != version:
+                by_hand += 1
+                self._gate(path, raw)
+        if same:
+            await self._projector.execute(lambda db: touch_pages(db, same))
+        await self._index(changed, stats)
+        return by_hand
+
+    def _gate(self, path: str, raw: bytes) -> None:
+        """A person's own text is committed unless something in it looks like a secret; then it is held and named."""
+        found = sanitize(raw.decode("utf-8", "replace")).counts
+        if found:
+            self._held[path] = ", ".join(f"{count} × {kind}" for kind, count in sorted(found.items()))
+            return
+        self._held.pop(path, None)
+        self._committer.add(Change(path, raw, *author_of(self._actor), "Edit by hand"))
+
+    async def _take_out(self, removed: Sequence[str]) -> int:
+        if not removed:
+            return 0
+        await self._projector.execute(lambda db: delete_pages(db, removed))
+        await self._projects_changed(removed)
+        for path in removed:
+            self._held.pop(path, None)
+            self._committer.add(Change(path, None, *author_of(self._actor), "Delete by hand"))
+        return len(removed)
+
+    async def _index(self, pages: Sequence[tuple[str, bytes]], stats: dict[str, Stat] | None = None) -> None:
+        if not pages:
+            return
+        if self._folders is None or any(is_project_page(path) for path, _ in pages):
+            self._folders = await asyncio.to_thread(known_folders, self._files)
+        rows = []
+        for path, raw in pages:
+            stat = (stats or {}).get(path) or await asyncio.to_thread(self._stat, path)
+            if stat is not None:
+                rows.append(page_row(path, raw, stat, self._folders))
+        for start in range(0, len(rows), _BATCH):
+            await self._projector.execute(partial(_upsert, rows[start : start + _BATCH]))
+        await self._projects_changed([path for path, _ in pages])
+
+    def _stat(self, path: str) -> Stat | None:
+        try:
+            found = (self._files.root / path).stat(follow_symlinks=False)
+        except OSError:  # gone since it was written: the next walk takes it out
+            return None
+        return stat_of(found, self._clock.now_ns())
+
+    async def _projects_changed(self, paths: Sequence[str]) -> None:
+        touched = [path for path in paths if is_project_page(path)]
+        if not touched:
+            return
+        folders = self._folders = await asyncio.to_thread(known_folders, self._files)
+        for path in touched:
+            folder = folder_of(path)
+            await self._projector.execute(partial(_assign, folder, folders.get(folder)))
+        if self._on_project_pages is not None:
+            await self._on_project_pages()
+
+
+def _upsert(rows: list[Sanitized[PageRow]], db: sqlite3.Connection) -> None:
+    upsert_pages(db, rows)
+
+
+def _assign(folder: str, project: ProjectId | None, db: sqlite3.Connection) -> None:
+    assign_project(db, folder, project)

@@ -1,0 +1,278 @@
+"""Applies durable changes to the index, and rebuilds it.
+
+Owns the one write connection and its thread. The index is a cache: whatever is wrong with it ends in a rebuild from
+journal and wiki, while capture goes on. Lines come from the writer in order; when too many wait they are dropped here
+and read back from the journal, so memory stays bounded.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TypeVar
+
+from aimemory.errors import AimemoryError, Unavailable
+from aimemory.index.apply import BATCH_LINES, apply_lines, batches
+from aimemory.index.connect import NeedsRebuild, open_writer, set_aside
+from aimemory.journal.lines import Line
+from aimemory.journal.replay import replay
+from aimemory.model.protocols import Pulse
+
+T = TypeVar("T")
+
+_QUEUE_LINES = 20_000
+_PAUSE_S = 0.02
+_REACH_LIMIT_S = 30.0
+
+TakePages = Callable[[sqlite3.Connection, Callable[[str, int], None]], None]
+"""Fills the page tables of a new index from the wiki; reports progress as (what, count)."""
+
+Progress = Callable[[str, int], None]
+
+
+class Projector:
+    """The write side of the index.
+
+    path: the cache file. journal: folder of the journal. on_applied: told the newest applied `seq`. no_readers: closes
+    all read connections for the moment in which a rebuild replaces the file. damage: what was found wrong.
+    """
+
+    def __init__(
+        self, path: Path, journal: Path, take_pages: TakePages, on_applied: Callable[[int], None],
+        no_readers: Callable[[], AbstractAsyncContextManager[None]],
+    ) -> None:  # fmt: skip
+        self._path = path
+        self._journal = journal
+        self._take_pages = take_pages
+        self._on_applied = on_applied
+        self._no_readers = no_readers
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="projector")
+        self._db: sqlite3.Connection | None = None
+        self._queue: list[Line] = []
+        self._behind = False
+        self._target = 0
+        self._wake = asyncio.Event()
+        self._moved = asyncio.Event()
+        self._rebuilding = asyncio.Lock()
+        self.applied_seq = 0
+        self.damage: list[str] = []
+        self.state = "closed"
+
+    # -- starting and stopping ---------------------------------------------------------------------------------------
+
+    async def open(self) -> bool:
+        """Open the cache; False when it must be rebuilt (missing, damaged, of another schema): then `rebuild`."""
+        try:
+            existed = self._path.exists()
+            self._db = await self._in_thread(lambda: open_writer(self._path))
+            self.applied_seq = await self.execute(_applied)
+        except NeedsRebuild as error:
+            self.damage.append(str(error))
+            await self._in_thread(lambda: set_aside(self._path))
+            self._db = await self._in_thread(lambda: open_writer(self._path))
+            self.applied_seq, existed = 0, False
+        self.state = "level"
+        return existed
+
+    async def close(self, last_seq: int) -> None:
+        """Apply up to `last_seq` if that is quick, then close. What is missing is replayed at the next start."""
+        try:
+            async with asyncio.timeout(2):
+                while self.applied_seq < last_seq and self._db is not None:
+                    if not await self._step():
+                        break
+        except (TimeoutError, AimemoryError):
+            pass
+        db, self._db = self._db, None
+        self.state = "closed"
+        if db is not None:
+            await self._in_thread(db.close)
+        self._thread.shutdown(wait=True)
+
+    # -- lines -------------------------------------------------------------------------------------------------------
+
+    def feed(self, lines: Sequence[Line]) -> None:
+        """Durable lines, in order, on the event loop."""
+        self._target = lines[-1].seq
+        if self._behind or len(self._queue) + len(lines) > _QUEUE_LINES:
+            self._behind = True
+            self._queue.clear()
+        else:
+            self._queue.extend(lines)
+        self._wake.set()
+
+    def expect(self, last_seq: int) -> None:
+        """The journal holds lines up to `last_seq` that were written before this process started."""
+        if last_seq > self.applied_seq:
+            self._target = last_seq
+            self._behind = True
+            self._wake.set()
+
+    def ask_rebuild(self) -> None:
+        """Have `run` build the index anew before anything else."""
+        self.state = "rebuilding"
+        self._wake.set()
+
+    async def settled(self) -> None:
+        """Wait for the end of a rebuild that was asked for."""
+        while self.state == "rebuilding":
+            self._moved.clear()
+            await self._moved.wait()
+
+    @property
+    def lag(self) -> int:
+        """Durable lines that the index doesn't show yet."""
+        return max(0, self._target - self.applied_seq)
+
+    async def reached(self, seq: int) -> None:
+        """Wait until the index shows line `seq`. Raises Unavailable after 30 s, or when `seq` does not exist yet."""
+        if seq > max(self._target, self.applied_seq):
+            raise Unavailable(f"There is no line {seq} in the journal yet; the newest is {self._target}.")
+        try:
+            async with asyncio.timeout(_REACH_LIMIT_S):
+                while self.applied_seq < seq:
+                    self._moved.clear()
+                    await self._moved.wait()
+        except TimeoutError:
+            raise Unavailable(f"The index shows {self.applied_seq} of {seq} lines; it is catching up. Try again.") from None
+
+    async def run(self, pulse: Pulse) -> None:
+        """Apply what comes until cancelled; a damaged index is rebuilt."""
+        while True:
+            pulse.beat(queue=self.lag)
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                if self.state == "rebuilding":
+                    await self.rebuild(lambda what, count: pulse.beat(queue=self.lag, last=f"rebuild: {count} {what}"))
+                while self.applied_seq < self._target:
+                    if not await self._step():
+                        break
+                    pulse.beat(queue=self.lag, last=f"seq {self.applied_seq}")
+                    if self.lag < BATCH_LINES:
+                        await asyncio.sleep(_PAUSE_S)  # small transactions are small FTS segments to merge
+            except NeedsRebuild as error:
+                self._note_damage(str(error))
+                pulse.fail(str(error))
+                self.ask_rebuild()
+
+    async def execute(self, function: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a function over the write connection, in its thread, between batches."""
+        return await self._in_thread(lambda: function(self._connection()))
+
+    async def _step(self) -> bool:
+        """Apply one batch; False if nothing could be had."""
+        if self._behind:
+            applied = await self._in_thread(self._catch_up)
+            if applied >= self._target:
+                self._behind = False
+        else:
+            batch = self._queue[:BATCH_LINES]
+            if not batch:
+                return False
+            applied = await self._in_thread(lambda: apply_lines(self._connection(), batch))
+            del self._queue[: len(batch)]
+        moved = applied > self.applied_seq
+        self.applied_seq = max(applied, self.applied_seq)
+        self._moved.set()
+        self._on_applied(self.applied_seq)
+        if not self._queue and self.applied_seq < self._target and not self._behind:
+            self._behind = True
+            return True
+        if not moved and self._behind:  # the journal can't give what was promised: skipped damage at its end
+            self.applied_seq, self._behind = self._target, False
+        return moved
+
+    def _catch_up(self) -> int:
+        """In the thread: a few batches from the journal itself."""
+        db = self._connection()
+        applied = _applied(db)
+        for count, batch in enumerate(batches(replay(self._journal, applied, self._note_damage))):
+            applied = apply_lines(db, batch)
+            if count == 3:
+                break
+        return applied
+
+    # -- rebuilding --------------------------------------------------------------------------------------------------
+
+    async def rebuild(self, progress: Progress) -> None:
+        """Build the index anew from journal and wiki beside the old one, then take its place.
+
+        Reads go on from the old file until then; lines that arrive meanwhile are applied to the new one before the
+        change-over. A kill in the middle leaves the old file; a half-built one is thrown away.
+        """
+        async with self._rebuilding:
+            self.state = "rebuilding"
+            fresh = self._path.with_name(self._path.name + ".new")
+            builder = ThreadPoolExecutor(1, thread_name_prefix="rebuild")
+            loop = asyncio.get_running_loop()
+            try:
+                await loop.run_in_executor(builder, lambda: self._build(fresh, progress))
+                async with self._no_readers():
+                    applied = await self._in_thread(lambda: self._change_over(fresh))
+            finally:
+                builder.shutdown(wait=True)
+            self._queue.clear()
+            self._behind = True
+            self.applied_seq = applied
+            self.state = "level"
+            self._moved.set()
+            self._wake.set()
+            progress("done", applied)
+
+    def _build(self, fresh: Path, progress: Progress) -> None:
+        _remove(fresh)
+        db = open_writer(fresh)
+        try:
+            db.execute("pragma synchronous=off")  # a half-built file is thrown away anyway
+            lines = 0
+            for batch in batches(replay(self._journal, 0, self._note_damage)):
+                apply_lines(db, batch)
+                lines += len(batch)
+                progress("lines", lines)
+            self._take_pages(db, progress)
+            db.execute("pragma wal_checkpoint(truncate)")
+        finally:
+            db.close()
+
+    def _change_over(self, fresh: Path) -> int:
+        """In the projector's thread, so that no batch is in the way."""
+        db = open_writer(fresh)
+        applied = _applied(db)
+        for batch in batches(replay(self._journal, applied)):
+            applied = apply_lines(db, batch)
+        db.execute("pragma wal_checkpoint(truncate)")
+        db.close()
+        if self._db is not None:
+            self._db.close()
+        _remove(self._path)
+        fresh.replace(self._path)
+        _remove(fresh)
+        self._db = open_writer(self._path)
+        return applied
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            raise Unavailable("The index is closed: the daemon is stopping.")
+        return self._db
+
+    def _note_damage(self, what: str) -> None:
+        if what not in self.damage and len(self.damage) < 100:
+            self.damage.append(what)
+
+    async def _in_thread(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+
+
+def _applied(db: sqlite3.Connection) -> int:
+    (value,) = db.execute("select value from meta where key = 'applied_seq'").fetchone()
+    return int(value)
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

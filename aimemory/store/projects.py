@@ -1,0 +1,273 @@
+"""Which project an event or a call belongs to, and the projects' own pages.
+
+Joins the one resolver with what the wiki knows. A session keeps the project of its first event that had a directory;
+a new project gets its page here.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aimemory.errors import AimemoryError, Conflict, NotFound
+from aimemory.index.events import session as session_row
+from aimemory.model.ids import ProjectId, SessionId, session_id
+from aimemory.model.protocols import Clock, rfc3339_local
+from aimemory.model.scope import Actor, Project
+from aimemory.privacy import sanitize, sanitize_tree
+from aimemory.privacy.capture import CaptureRules, rules_from_table
+from aimemory.project.identity import directory_identity, normalize_remote
+from aimemory.project.registry import UNFILED, Match, Registry
+from aimemory.project.resolve import Resolution, Resolver
+from aimemory.store.pagerows import declared_project, folder_of, is_project_page
+from aimemory.store.pages import Pages
+from aimemory.store.reader import Reader
+from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.frontmatter import edit_field, render
+
+_SESSIONS = 5000
+_RULES_FRESH_NS = 2_000_000_000
+_KEEP_ALL = CaptureRules(mode="full", ignore=())
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """Where an event goes, and the capture rules that hold there. root: what the rules' paths are relative to."""
+
+    project: Project
+    rules: CaptureRules = _KEEP_ALL
+    root: str | None = None
+
+
+@dataclass(slots=True)
+class _Kept:
+    filing: Filing
+    cwd: str | None
+    checked_ns: int
+
+
+class Projects:
+    """Answers "which project"; used on the event loop, resolves in threads."""
+
+    def __init__(
+        self, *, resolver: Resolver, files: WikiFiles, pages: Pages, reader: Reader, clock: Clock, actor: Actor
+    ) -> None:
+        self._resolver = resolver
+        self._files = files
+        self._pages = pages
+        self._reader = reader
+        self._clock = clock
+        self._actor = actor
+        self._registry = Registry()
+        self._sessions: OrderedDict[SessionId, _Kept] = OrderedDict()
+        self._lock = asyncio.Lock()
+        self.problems: dict[str, tuple[str, ...]] = {}
+
+    unfiled = UNFILED
+
+    async def load(self) -> None:
+        """Read the projects' pages anew; called at start and when one of them changed."""
+        self._registry = await asyncio.to_thread(_read_registry, self._files)
+
+    def all(self) -> tuple[Project, ...]:
+        return self._registry.projects
+
+    def paths(self, project: Project) -> tuple[str, ...]:
+        """Directories in which it was seen."""
+        return self._registry.paths(project.id)
+
+    async def ensure(self, project: Project) -> None:
+        """Make the page of a project that a directory proposed but that nothing was filed under yet."""
+        if project is not UNFILED and self._registry.by_id(project.id) is None:
+            async with self._lock:
+                if self._registry.by_id(project.id) is None:
+                    await self._make(project, name=project.folder, root=None)
+
+    def named(self, name: str) -> Project | None:
+        """By `workspace/folder`, folder, identity, alias or id."""
+        return self._registry.by_name(name)
+
+    def by_id(self, project: ProjectId) -> Project | None:
+        return self._registry.by_id(project)
+
+    def name_of(self, project: str | None) -> str | None:
+        """`workspace/folder` of an id, for people; the id itself when its page is gone."""
+        if project is None:
+            return None
+        found = self._registry.by_id(ProjectId(project))
+        return found.path if found else project
+
+    # -- filing events -----------------------------------------------------------------------------------------------
+
+    async def file(self, session: SessionId | None, cwd: str | None) -> Filing:
+        """The project of an event, and the rules of its directory.
+
+        A session's first event with a directory decides; later ones keep that project wherever they ran.
+        """
+        kept = self._sessions.get(session) if session else None
+        if kept is not None and self._is_fresh(kept, cwd):
+            return kept.filing
+        async with self._lock:  # one new project is made once, however many events arrive for it
+            kept = self._sessions.get(session) if session else None
+            if kept is not None and self._is_fresh(kept, cwd):
+                return kept.filing
+            filing = await self._decide(session, kept, cwd)
+            if session is not None:
+                self._sessions[session] = _Kept(filing, (kept.cwd if kept else None) or cwd, self._clock.now_ns())
+                self._sessions.move_to_end(session)
+                if len(self._sessions) > _SESSIONS:
+                    self._sessions.popitem(last=False)
+            return filing
+
+    async def of_session(self, harness: str, native: str) -> Project | None:
+        """The project of a harness's session that was seen, or None."""
+        row = await self._reader.read(session_row(session_id(harness, native)))
+        return self._registry.by_id(row.project) if row else None
+
+    def _is_fresh(self, kept: _Kept, cwd: str | None) -> bool:
+        if kept.filing.project is UNFILED and cwd is not None and kept.cwd is None:
+            return False
+        return self._clock.now_ns() - kept.checked_ns < _RULES_FRESH_NS
+
+    async def _decide(self, session: SessionId | None, kept: _Kept | None, cwd: str | None) -> Filing:
+        project = kept.filing.project if kept is not None and kept.filing.project is not UNFILED else None
+        if project is None and session is not None:
+            row = await self._reader.read(session_row(session))
+            if row is not None and row.project != UNFILED.id:
+                project = self._registry.by_id(row.project)
+        where = (kept.cwd if kept else None) or cwd
+        if where is None:
+            return Filing(project or UNFILED)
+        resolution = await asyncio.to_thread(self._resolver.resolve, where)
+        if project is None:
+            project = await self._project_for(resolution)
+        else:
+            project = self._registry.by_id(project.id) or project
+        rules, problems = rules_from_table(resolution.capture)
+        self._note_problems(where, (*resolution.problems, *problems))
+        return Filing(project, rules, resolution.capture_root or resolution.root)
+
+    async def _project_for(self, resolution: Resolution) -> Project:
+        match = self._registry.find(resolution)
+        if match is None:
+            return await self._create(resolution)
+        await self._learn(match)
+        return self._registry.by_id(match.project.id) or match.project
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    async def for_directory(self, cwd: str) -> tuple[Project, str]:
+        """The project a directory means, creating nothing; and how that was found."""
+        resolution = await asyncio.to_thread(self._resolver.resolve, cwd)
+        match = self._registry.find(resolution)
+        if match is not None:
+            return match.project, f"found by {match.how}"
+        return self._registry.propose(resolution), "a new project, by its " + resolution.source
+
+    async def explain(self, cwd: str | None, explicit: str | None = None) -> dict[str, Any]:
+        """How a directory resolves, step by step, for `aimemory where`. Creates nothing."""
+        resolution = await asyncio.to_thread(self._resolver.resolve, cwd, explicit)
+        match = self._registry.find(resolution)
+        project = match.project if match else self._registry.propose(resolution)
+        answer = {
+            "project": project.path, "id": project.id, "is_known": match is not None and project is not UNFILED,
+            "found_by": match.how if match else None, "identity": project.identity, "aliases": list(project.aliases),
+            "source": resolution.source, "workspace": project.workspace, "root": resolution.root,
+            "checkout": resolution.checkout, "worktree": resolution.worktree, "remote": resolution.remote,
+            "capture": dict(resolution.capture), "problems": list(resolution.problems), "steps": list(resolution.steps),
+        }  # fmt: skip
+        clean: dict[str, Any] = sanitize_tree(answer).value
+        return clean
+
+    # -- pages of projects -------------------------------------------------------------------------------------------
+
+    async def add_alias(self, name: str, alias: str, actor: Actor) -> Project:
+        """Let another remote or directory mean this project too.
+
+        Raises NotFound for an unknown project, Conflict when the alias means another one already.
+        """
+        project = self._registry.by_name(name)
+        if project is None or project is UNFILED:
+            raise NotFound(f"There is no project {name!r}. `aimemory project list` shows all.")
+        identity = directory_identity(alias) if alias.startswith("/") else normalize_remote(alias) or alias.strip()
+        holder = self._registry.by_name(identity)
+        if holder is not None and holder.id != project.id:
+            raise Conflict(f"{identity} means {holder.path} already; remove it there first.")
+        await self._edit(project, "aliases", (*project.aliases, identity), actor)
+        return self._registry.by_id(project.id) or project
+
+    async def _create(self, resolution: Resolution) -> Project:
+        project = self._registry.propose(resolution)
+        if project is UNFILED:
+            return project
+        try:
+            await self._make(project, name=resolution.name, root=resolution.root)
+        except Conflict:  # a folder of that name was put there by hand; its page now counts
+            await self.load()
+            match = self._registry.find(resolution)
+            if match is None:
+                raise
+            return match.project
+        return project
+
+    async def _make(self, project: Project, *, name: str, root: str | None) -> None:
+        now = rfc3339_local(self._clock.now_ns())
+        texts = sanitize_tree({"identity": project.identity, "root": root, "name": name})
+        content = texts.derive(lambda t: _project_page(project, t, now))
+        await self._pages.write(
+            f"{project.path}/{project.folder}.md", content, expected=None, actor=self._actor, summary="New project"
+        )
+        self._registry.add(project, [root] if root else [])
+
+    async def _learn(self, match: Match) -> None:
+        """Note a new remote or path on the project's page; a page that can't be edited costs nothing but that."""
+        project = match.project
+        try:
+            if match.new_alias:
+                await self._edit(project, "aliases", (*project.aliases, match.new_alias), self._actor)
+            if match.new_path:
+                await self._edit(project, "paths", (*self._registry.paths(project.id), match.new_path), self._actor)
+        except AimemoryError as error:
+            self._note_problems(project.path, (str(error),))
+
+    async def _edit(self, project: Project, field: str, values: tuple[str, ...], actor: Actor) -> None:
+        path = f"{project.path}/{project.folder}.md"
+        text, version = await self._pages.read(path)
+        wanted = list(dict.fromkeys(v for v in sanitize_tree(list(values)).value if v))
+        content = sanitize(edit_field(text, field, wanted))
+        await self._pages.write(path, content, expected=version, actor=actor, summary=f"Set {field}")
+
+    def _note_problems(self, where: str, problems: tuple[str, ...]) -> None:
+        self.problems.pop(where, None)
+        if problems and len(self.problems) < 100:
+            self.problems[where] = tuple(sanitize(p).value for p in problems)
+
+
+def _project_page(project: Project, texts: Mapping[str, Any], now: str) -> str:
+    fields: dict[str, Any] = {
+        "type": "project",
+        "id": project.id,
+        "title": texts["name"] or project.folder,
+        "identity": texts["identity"],
+    }
+    if texts["root"]:
+        fields["paths"] = [texts["root"]]
+    fields |= {"generated": {"by": "aimemory", "at": now}, "created": now}
+    return render(fields, f"# {texts['name'] or project.folder}\n\nWhat this project is about: write it here.\n")
+
+
+def _read_registry(files: WikiFiles) -> Registry:
+    registry = Registry()
+    for path in sorted(files.root.glob("*/*/*.md")):
+        name = path.relative_to(files.root).as_posix()
+        if not is_project_page(name):
+            continue
+        try:
+            raw, _ = files.read(name)
+        except (AimemoryError, OSError):  # gone since it was listed, or a link
+            continue
+        declared = declared_project(name, raw)
+        workspace, _, folder = folder_of(name).partition("/")
+        registry.add(Project(declared.id, workspace, folder, declared.identity, declared.aliases), declared.paths)
+    return registry

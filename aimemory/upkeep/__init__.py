@@ -1,0 +1,1 @@
+"""Jobs on what is stored, and when they run."""

@@ -1,0 +1,75 @@
+"""Lock files in the wiki's git directory: respected while somebody may hold them, cleared when they were left over.
+
+Git locks `x` by creating `x.lock`. Nothing in the file says who did. A lock counts as left over when it carries our
+own mark (only one process owns the data directory, so it is from a crash of ours), or when it is older than ten
+minutes and no git process runs in the wiki. The age alone is not enough: `git commit -a` holds the index while a
+person writes the message. Where processes can't be listed, the age must be an hour.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LEFT_OVER_S = 600
+LEFT_OVER_UNSEEN_S = 3600
+
+_MARK = b"aimemory "
+
+
+def is_held(lock: Path, worktree: Path, processes: Path = Path("/proc")) -> bool:
+    """Whether somebody may hold the lock file; a left-over one is removed first."""
+    try:
+        age_s = time.time() - lock.stat().st_mtime
+        if lock.read_bytes()[: len(_MARK)] != _MARK:
+            if age_s < LEFT_OVER_S:
+                return True
+            seen = _git_runs_in(worktree, processes)
+            if seen or (seen is None and age_s < LEFT_OVER_UNSEEN_S):
+                return True
+        lock.unlink()
+    except FileNotFoundError:
+        pass
+    return False
+
+
+@contextmanager
+def taken(lock: Path, worktree: Path) -> Iterator[bool]:
+    """Hold the lock for the length of the block; gives False, and holds nothing, when somebody else has it."""
+    if is_held(lock, worktree):
+        yield False
+        return
+    try:
+        fd = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except FileExistsError:
+        yield False
+        return
+    try:
+        try:
+            os.write(fd, _MARK + str(os.getpid()).encode())
+        finally:
+            os.close(fd)
+        yield True
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _git_runs_in(worktree: Path, processes: Path) -> bool | None:
+    """Whether a git process has its working directory in the tree; None where that can't be seen."""
+    inside = str(worktree.resolve())
+    try:
+        numbers = [name for name in os.listdir(processes) if name.isdigit()]  # noqa: PTH208 - names, not paths
+    except OSError:
+        return None
+    if not numbers:
+        return None
+    for number in numbers:
+        try:
+            if (processes / number / "comm").read_bytes().startswith(b"git"):
+                folder = os.readlink(processes / number / "cwd")  # noqa: PTH115 - may name a removed folder
+                if f"{folder}/".startswith(f"{inside}/"):
+                    return True
+        except OSError:
+            continue  # it ended, or belongs to somebody else
+    return False

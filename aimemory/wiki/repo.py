@@ -1,0 +1,361 @@
+"""The wiki's git repository: commits of single pages, what HEAD holds, and the history of a page.
+
+Works on changed subtrees only, so the cost does not grow with the tree. No hook, signing or configuration of the
+user's takes part. All methods block; the owner calls them from one thread. What a merge, a detached HEAD or somebody's
+lock forbids is refused with Unavailable and left as it is: the pages are safe on disk and can be committed later.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeAlias
+
+import pygit2
+from pygit2.enums import ConfigLevel, FileMode, ReferenceType, RepositoryOpenFlag, RepositoryState
+
+from aimemory.datadir import write_atomic
+from aimemory.errors import Damaged, NotFound, Unavailable, UserError
+from aimemory.model.protocols import Clock, SystemClock
+from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.gitindex import sync_index
+from aimemory.wiki.gitobjects import ObjectSync
+from aimemory.wiki.locks import is_held
+from aimemory.wiki.names import GITIGNORE, PAGE_SUFFIX, is_ours_ignored
+
+_Nested: TypeAlias = dict[str, "_Nested | pygit2.Oid | None"]
+
+_US = ("aimemory", "aimemory@localhost.invalid")
+_ATTEMPTS = 20
+_PAUSE_S = 0.02
+"""Another git holds a branch for some milliseconds; all attempts together wait 0.4 s."""
+_HISTORY_SCAN = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class PageCommit:
+    """One commit that changed a page. blob: git's id of the new content, None where the page was deleted."""
+
+    id: str
+    author: str
+    when_ns: int
+    message: str
+    blob: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tip:
+    ref: str
+    commit: pygit2.Commit | None
+
+    @property
+    def tree(self) -> pygit2.Tree | None:
+        return self.commit.tree if self.commit else None
+
+
+class WikiRepo:
+    """The repository in `root`; made there, with a `.gitignore` as first commit, when there is none.
+
+    Raises UserError if it belongs to another user, Damaged if it can't be opened. `close` frees it.
+    """
+
+    def __init__(self, root: Path, clock: Clock | None = None) -> None:
+        self.root = root
+        self._clock = clock or SystemClock()
+        self._files = WikiFiles(root)
+        self._repo = _open(root)
+        self._objects = ObjectSync(Path(self._repo.path))
+        self._in_step = False
+        self._unsynced: dict[str, pygit2.Oid | None] = {}
+        self._last: pygit2.Oid | None = None
+        self._first_commit()
+
+    def close(self) -> None:
+        self._objects.close()
+        self._repo.free()
+
+    def commit(
+        self, changes: Mapping[str, bytes | None], *, author_name: str, author_email: str, message: str, when_ns: int
+    ) -> str | None:
+        """Commit the new content of these pages (None: deleted) on the branch that HEAD names.
+
+        Durable on return. Returns the commit's id, or None when HEAD holds all of it already. A branch that moves
+        meanwhile is built upon, never overwritten.
+        Raises Unavailable during a merge, rebase or bisect, on a detached HEAD and when the branch stays locked;
+        Damaged when HEAD can't be read.
+        """
+        for path in changes:
+            if any(part.startswith(".") or not part for part in path.split("/")):
+                raise UserError(f"{path!a} is no page. Only pages are committed.")
+        self._put_back_dropped()
+        blobs = {path: None if raw is None else self._repo.create_blob(raw) for path, raw in changes.items()}
+        return self._commit(blobs, (author_name, author_email), message, when_ns)
+
+    def sync_index(self, paths: Iterable[str] | None = None) -> bool:
+        """Bring the repository's own index in step with HEAD for our pages; what a person has staged stays.
+
+        paths: besides those committed since the last call. None, and always the first call, when what an earlier run
+        left behind isn't known: every path.
+        Returns False when the index is locked or a merge is in progress: call again later.
+        """
+        if self._repo.state() != RepositoryState.NONE:
+            return False
+        self._put_back_dropped()
+        tip = self._tip()
+        if tip.commit is None:
+            return True
+        wanted = {*paths, *self._unsynced} if paths is not None and self._in_step else None
+        done = sync_index(self._repo, tip.commit, wanted)
+        if done:
+            self._unsynced.clear()
+            self._in_step = True
+        return done
+
+    def head_blobs(self, paths: Iterable[str]) -> dict[str, str | None]:
+        """Git's id of what HEAD holds for each path, None where it holds nothing."""
+        tree = self._tip().tree
+        return {path: _text(_blob_id(tree, path)) for path in paths}
+
+    def tracked(self) -> dict[str, str]:
+        """All pages that HEAD holds: path → git's id of the content."""
+        found: dict[str, str] = {}
+        tree = self._tip().tree
+        folders = [("", tree)] if tree is not None else []
+        while folders:
+            prefix, folder = folders.pop()
+            for entry in folder:
+                name = str(entry.name)
+                if is_ours_ignored(name):
+                    continue
+                if isinstance(entry, pygit2.Tree):
+                    folders.append((f"{prefix}{name}/", entry))
+                elif name.endswith(PAGE_SUFFIX):
+                    found[prefix + name] = str(entry.id)
+        return found
+
+    def differing(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """The paths for which disk and HEAD differ: new, changed, or deleted on disk.
+
+        What can't be read as a page (a link, too large) counts as equal: it is not ours to commit.
+        """
+        tree = self._tip().tree
+        return tuple(path for path in paths if self._differs(path, _blob_id(tree, path)))
+
+    def history(self, path: str, limit: int = 20) -> tuple[PageCommit, ...]:
+        """The newest commits that changed this page, newest first, along the branch's first parents."""
+        found: list[PageCommit] = []
+        commit = self._tip().commit
+        here = _blob_id(commit.tree, path) if commit else None
+        for _ in range(_HISTORY_SCAN):
+            if commit is None or len(found) >= limit:
+                break
+            parent = commit.parents[0] if commit.parents else None
+            before = _blob_id(parent.tree, path) if parent else None
+            if here != before:
+                when_ns = commit.commit_time * 1_000_000_000
+                found.append(PageCommit(str(commit.id), commit.author.name, when_ns, commit.message, _text(here)))
+            commit, here = parent, before
+        return tuple(found)
+
+    # -- HEAD --------------------------------------------------------------------------------------------------------
+
+    def _tip(self) -> _Tip:
+        """The branch that HEAD names and its newest commit, read anew: people and `git pull` move it."""
+        try:
+            head = self._repo.lookup_reference("HEAD")
+            if head.type != ReferenceType.SYMBOLIC:
+                return _Tip("HEAD", self._repo[head.target].peel(pygit2.Commit))
+            ref = str(head.target)
+            try:
+                branch = self._repo.lookup_reference(ref).resolve()
+            except KeyError:
+                return _Tip(ref, None)
+            return _Tip(branch.name, self._repo[branch.target].peel(pygit2.Commit))
+        except (pygit2.GitError, KeyError, ValueError) as error:
+            raise Damaged(
+                f"HEAD of {self.root} can't be read: {error}. The pages are not affected. `git -C {self.root} fsck` "
+                f"says what is missing; `.git/logs/HEAD` lists earlier commits to reset the branch to."
+            ) from error
+
+    def _require_branch(self, tip: _Tip) -> None:
+        state = self._repo.state()
+        if state != RepositoryState.NONE:
+            what = RepositoryState(state).name.lower().replace("_", " ")
+            raise Unavailable(f"A {what} is in progress in {self.root}. Finish or abort it; commits wait until then.")
+        if tip.ref == "HEAD":
+            raise Unavailable(
+                f"HEAD of {self.root} is detached. `git -C {self.root} switch main` ends that; commits wait until then."
+            )
+
+    def _differs(self, path: str, head: pygit2.Oid | None) -> bool:
+        try:
+            return bool(self._on_disk(path) != head)
+        except UserError:
+            return False
+
+    def _on_disk(self, path: str) -> pygit2.Oid | None:
+        try:
+            return pygit2.hash(self._files.read(path)[0])
+        except NotFound:
+            return None
+
+    # -- commits -----------------------------------------------------------------------------------------------------
+
+    def _commit(
+        self, blobs: Mapping[str, pygit2.Oid | None], author: tuple[str, str], message: str, when_ns: int
+    ) -> str | None:
+        nested = _nest(blobs)
+        for _ in range(_ATTEMPTS):
+            tip = self._tip()
+            self._require_branch(tip)
+            written = [blob for blob in blobs.values() if blob is not None]
+            tree = self._write_tree(tip.tree, nested, written) or self._repo.TreeBuilder().write()
+            if tip.commit is not None and tree == tip.commit.tree.id:
+                return None
+            by, through = _signature(*author, when_ns), _signature(*_US, when_ns)
+            text = _clean(message).rstrip() + "\n"
+            parents = [tip.commit.id] if tip.commit else []
+            try:
+                made = self._repo.create_commit(None, by, through, text, tree, parents)
+                self._objects.sync([*written, tree, made])
+                self._move_branch(tip, made, text.split("\n", 1)[0])
+            except (pygit2.GitError, OSError, ValueError) as error:
+                self._wait_or_raise(tip, error)
+                continue
+            self._last = made
+            self._unsynced.update(blobs)
+            return str(made)
+        raise Unavailable(
+            f"The branch {tip.ref} of {self.root} is locked or keeps moving. Another git is at work; commits wait."
+        )
+
+    def _move_branch(self, tip: _Tip, commit: pygit2.Oid, subject: str) -> None:
+        """Compare and set: fails with one of git's errors when the branch is no longer where `tip` says, or locked."""
+        if tip.commit is None:
+            self._repo.create_reference_direct(tip.ref, commit, False, message=f"commit (initial): {subject}")
+            return
+        branch = self._repo.lookup_reference(tip.ref)
+        if branch.target != tip.commit.id:
+            raise ValueError("the branch moved")
+        branch.set_target(commit, f"commit: {subject}")  # git compares once more, under its lock
+
+    def _wait_or_raise(self, tip: _Tip, error: Exception) -> None:
+        """Return when another attempt makes sense: the branch moved, or its lock may go away."""
+        now = self._tip()
+        moved = (now.ref, now.commit and now.commit.id) != (tip.ref, tip.commit and tip.commit.id)
+        if moved:
+            return
+        if "lock" not in str(error):
+            raise Unavailable(f"git could not commit in {self.root}: {error}. Check space and permissions.") from error
+        if is_held(Path(self._repo.path) / f"{tip.ref}.lock", self.root):
+            time.sleep(_PAUSE_S)
+
+    def _write_tree(self, base: pygit2.Tree | None, nested: _Nested, written: list[pygit2.Oid]) -> pygit2.Oid | None:
+        """Write a folder with these changes, each level once, and note it; None when nothing is left in it."""
+        builder = self._repo.TreeBuilder(base) if base is not None else self._repo.TreeBuilder()
+        for name, change in nested.items():
+            old = builder.get(name)
+            if isinstance(change, dict):
+                below = old if isinstance(old, pygit2.Tree) else None
+                folder = self._write_tree(below, change, written)
+                if folder is not None:
+                    builder.insert(name, folder, FileMode.TREE)
+                elif below is not None:
+                    builder.remove(name)
+            elif change is not None:
+                was_executable = old is not None and old.filemode == FileMode.BLOB_EXECUTABLE
+                builder.insert(name, change, FileMode.BLOB_EXECUTABLE if was_executable else FileMode.BLOB)
+            elif old is not None and not isinstance(old, pygit2.Tree):
+                builder.remove(name)
+        if not len(builder):
+            return None
+        written.append(builder.write())
+        return written[-1]
+
+    def _put_back_dropped(self) -> None:
+        """Commit again what a commit by hand took back because the index was not in step yet.
+
+        Only pages that still stand on disk as we committed them: another content is the person's own will.
+        """
+        tip = self._tip()
+        if not self._unsynced or tip.commit is None or tip.commit.id == self._last:
+            return
+        dropped = {
+            path: blob
+            for path, blob in self._unsynced.items()
+            if _blob_id(tip.tree, path) != blob and not self._differs(path, blob)
+        }
+        if dropped:
+            self._commit(dropped, _US, "Keep pages that a commit by hand had left out", self._clock.now_ns())
+
+    def _first_commit(self) -> None:
+        if not self._repo.head_is_unborn or any(True for _ in self._repo.references):
+            return
+        path = self.root / ".gitignore"
+        if not path.exists():
+            write_atomic(path, GITIGNORE.encode(), mode=0o644)
+        blob = self._repo.create_blob(path.read_bytes())
+        self._commit({".gitignore": blob}, _US, "Begin the wiki", self._clock.now_ns())
+        self.sync_index([])
+
+
+def _open(root: Path) -> pygit2.Repository:
+    """Open or make the repository with no configuration but its own."""
+    for level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+        pygit2.settings.search_path[level] = ""
+    pygit2.settings.enable_fsync_gitdir(True)
+    try:
+        if not (root / ".git").is_file() and not (root / ".git" / "HEAD").exists():
+            pygit2.init_repository(str(root), initial_head="main").config["core.autocrlf"] = False
+        repo = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
+        repo.lookup_reference("HEAD")  # what refs do is settled here: they are synced by libgit2
+        pygit2.settings.enable_fsync_gitdir(False)  # objects are not, since `ObjectSync` does it faster
+        repo.set_ident(*_US)
+        return repo
+    except pygit2.GitError as error:
+        if "owned by" in str(error):
+            raise UserError(f"{root} belongs to another user, so git refuses it. Change the owner to yours.") from error
+        raise Damaged(
+            f"The repository in {root} can't be opened: {error}. `git -C {root} status` may say more."
+        ) from error
+
+
+def _nest(blobs: Mapping[str, pygit2.Oid | None]) -> _Nested:
+    root: _Nested = {}
+    for path, blob in blobs.items():
+        *folders, name = path.split("/")
+        level = root
+        for folder in folders:
+            below = level.get(folder)
+            if not isinstance(below, dict):
+                below = level[folder] = {}
+            level = below
+        if blob is not None or not isinstance(level.get(name), dict):
+            level[name] = blob
+    return root
+
+
+def _blob_id(tree: pygit2.Tree | None, path: str) -> pygit2.Oid | None:
+    try:
+        found = tree[path] if tree is not None else None
+    except KeyError:
+        return None
+    return found.id if isinstance(found, pygit2.Blob) else None
+
+
+def _text(oid: pygit2.Oid | None) -> str | None:
+    return None if oid is None else str(oid)
+
+
+def _signature(name: str, email: str, when_ns: int) -> pygit2.Signature:
+    at = datetime.fromtimestamp(when_ns // 1_000_000_000, tz=UTC).astimezone()
+    offset = at.utcoffset()
+    minutes = int(offset.total_seconds() // 60) if offset else 0
+    name, email = (re.sub(r"[<>\n]", "", _clean(part)).strip() for part in (name, email))
+    return pygit2.Signature(name or "unknown", email or "unknown@localhost.invalid", when_ns // 1_000_000_000, minutes)
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "")

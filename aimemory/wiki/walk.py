@@ -1,0 +1,148 @@
+"""The walk over the tree: which pages are new, changed or gone since it was last looked at.
+
+Events of a file watcher are hints, this is the truth. Compares names and stat data only; reading and hashing is left
+to the caller.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aimemory.datadir import TEMP_PREFIX
+from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored
+
+_RACY_NS = 2_000_000_000
+"""File systems stamp with a tick of up to two seconds (FAT; ext4 some milliseconds)."""
+_RACY_SIZE = -1
+_TEMP_MAX_AGE_S = 3600
+"""A write takes milliseconds; an hour-old temporary file was left by a crash."""
+_MANY_PAGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What is remembered of a file to see that it changed. inode: 0 when not recorded.
+
+    A file stamped within the last two seconds can change again without a new stamp, so its `size` is recorded as -1:
+    the next walk reports it once more, and the caller's comparison of hashes decides. (Git's index does the same.)
+    """
+
+    mtime_ns: int
+    size: int
+    inode: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a walk found: path → `Stat` to remember, for pages that are new or may have changed; and the pages gone.
+
+    ignored_count: files and links that are no pages. problem: one sentence for `status`, or None.
+    suspicious: the tree looks emptied by accident (unmounted, moved); `removed` is empty then.
+    """
+
+    added: dict[str, Stat] = field(default_factory=dict)
+    changed: dict[str, Stat] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    ignored_count: int = 0
+    suspicious: bool = False
+    problem: str | None = None
+
+
+def stat_of(found: os.stat_result, now_ns: int) -> Stat:
+    """The `Stat` to remember for a file looked at `now_ns`, before its content is read."""
+    racy = abs(now_ns - found.st_mtime_ns) < _RACY_NS
+    return Stat(found.st_mtime_ns, _RACY_SIZE if racy else found.st_size, found.st_ino)
+
+
+def scan(root: Path, known: Mapping[str, Stat]) -> Changes:
+    """Compare the tree below `root` with what is known of it; paths are relative, with `/`, as the disk spells them.
+
+    Links, hidden, temporary, backup and conflict names are skipped; temporary files of ours that a crash left more
+    than an hour ago are removed. Pages in a folder that can't be read count as unchanged.
+    """
+    walk = _Walk(known, time.time_ns())
+    walk.run(str(root))
+    unreadable = tuple(walk.unreadable)
+    gone = [path for path in known if path not in walk.seen]
+    suspicious = not walk.seen and bool(known) and (len(known) > _MANY_PAGES or not root.is_dir())
+    problem = None
+    if suspicious:
+        problem = f"{root} holds none of its {len(known)} pages; none was taken as deleted. Is it unmounted or moved?"
+    elif unreadable:
+        names = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in unreadable)[:5])
+        problem = f"Folders of the wiki can't be read: {names}. Check their owner and mode."
+    removed = () if suspicious else tuple(path for path in gone if not path.startswith(unreadable))
+    return Changes(walk.added, walk.changed, removed, walk.ignored, suspicious, problem)
+
+
+class _Walk:
+    def __init__(self, known: Mapping[str, Stat], now_ns: int) -> None:
+        self._known = known
+        self._now_ns = now_ns
+        self.added: dict[str, Stat] = {}
+        self.changed: dict[str, Stat] = {}
+        self.seen: set[str] = set()
+        self.unreadable: list[str] = []
+        self.ignored = 0
+
+    def run(self, root: str) -> None:
+        folders = [(root, "")]
+        while folders:
+            folder, prefix = folders.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            if is_ours_ignored(entry.name) or not _is_text(entry.name):
+                                self.ignored += 1
+                            else:
+                                folders.append((entry.path, f"{prefix}{entry.name}/"))
+                        else:
+                            self._file(entry, prefix)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # removed or replaced while we walked
+            except PermissionError:
+                self.unreadable.append(prefix)
+
+    def _file(self, entry: os.DirEntry[str], prefix: str) -> None:
+        name = entry.name
+        before = self._known.get(prefix + name)
+        if not entry.is_file(follow_symlinks=False) or (before is None and not _is_page(name)):
+            if name.startswith(TEMP_PREFIX):
+                self._drop_if_old(entry)
+            else:
+                self.ignored += 1
+            return
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        path = prefix + name
+        self.seen.add(path)
+        if before is None:
+            self.added[path] = stat_of(found, self._now_ns)
+        elif (
+            before.mtime_ns != found.st_mtime_ns
+            or before.size != found.st_size
+            or (before.inode != found.st_ino and before.inode)
+        ):
+            self.changed[path] = stat_of(found, self._now_ns)
+
+    def _drop_if_old(self, entry: os.DirEntry[str]) -> None:
+        try:
+            age_s = self._now_ns / 1e9 - entry.stat(follow_symlinks=False).st_mtime
+            if entry.is_file(follow_symlinks=False) and age_s > _TEMP_MAX_AGE_S:
+                Path(entry.path).unlink()
+        except FileNotFoundError:
+            pass  # its writer was faster
+
+
+def _is_page(name: str) -> bool:
+    return name.endswith(PAGE_SUFFIX) and not is_ours_ignored(name) and _is_text(name)
+
+
+def _is_text(name: str) -> bool:
+    """Names that are no UTF-8 can't be written into an index or a message."""
+    return name.isascii() or name.encode("utf-8", "replace").decode("utf-8") == name

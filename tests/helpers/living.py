@@ -1,0 +1,231 @@
+"""A real daemon on a data directory of its own, and what a user or an agent does with it."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlencode
+
+from aimemory.datadir import DataDir, lock_holder
+
+LIMIT_S = 20.0
+
+
+class Daemon:
+    """Starts `aimemory serve` as a process. Everything waits for states, with a bound."""
+
+    def __init__(self, root: Path, **settings: object) -> None:
+        self.root = root
+        self.data = DataDir(root / "data")
+        self.home = root / "home"
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.settings = {"server_port": 0, **settings}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def env(self) -> dict[str, str]:
+        named = {f"AIMEMORY_{name.upper()}": str(value) for name, value in self.settings.items()}
+        return {
+            "HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "USER": "ada",
+            "AIMEMORY_DATA_DIR": str(self.data.root), **named,
+        }  # fmt: skip
+
+    def start(self) -> "Daemon":
+        with (self.root / "stderr").open("ab") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-m", "aimemory", "serve"], env=self.env, cwd="/",
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+            )  # fmt: skip
+        self.wait(self.is_up, "the daemon answers")
+        return self
+
+    def stop(self, number: int = signal.SIGTERM) -> float:
+        """Signal the daemon and wait for its end; returns how long that took, in seconds."""
+        assert self.process is not None
+        before = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(LIMIT_S)
+        self.process = None
+        return time.monotonic() - before
+
+    def kill(self) -> None:
+        self.stop(signal.SIGKILL)
+
+    def close(self) -> None:
+        if self.process is not None:
+            if self.process.poll() is None:
+                self.process.terminate()
+                try:
+                    self.process.wait(LIMIT_S)
+                except subprocess.TimeoutExpired:
+                    self.process.kill()
+                    self.process.wait()
+            self.process = None
+        self.data.down_marker.parent.mkdir(parents=True, exist_ok=True)
+        self.data.down_marker.touch()  # a hook of the test may have started another one
+        if pid := lock_holder(self.data):
+            os.kill(pid, signal.SIGKILL)
+            self.wait(lambda: lock_holder(self.data) is None, "the other daemon is gone")
+
+    def is_up(self) -> bool:
+        if self.process is not None and self.process.poll() is not None:
+            raise AssertionError("the daemon ended: " + (self.root / "stderr").read_text())
+        try:
+            return self.request("GET", "/healthz")[0] == 200
+        except OSError:
+            return False
+
+    # -- HTTP over the Unix socket -----------------------------------------------------------------------------------
+
+    def request(self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None):
+        """(status, headers, body bytes)."""
+        raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(LIMIT_S)
+            sock.connect(str(self.data.socket))
+            return exchange(sock, method, path, raw, headers or {})
+
+    def get(self, path: str, **query: object):
+        status, _, body = self.request("GET", f"{path}?{urlencode(query)}" if query else path)
+        assert status == 200, body
+        return json.loads(body)
+
+    def post(self, path: str, body: object):
+        status, _, answer = self.request("POST", path, body)
+        assert status < 300, answer
+        return json.loads(answer)
+
+    def status(self):
+        return self.get("/api/v1/status")
+
+    def event(self, harness: str, event: str, payload: object, **query: object):
+        """POST an event; (status, answer)."""
+        raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        status, headers, body = self.request(
+            "POST", "/hook?" + urlencode({"harness": harness, "event": event, **query}), raw
+        )
+        if query.get("reply"):
+            return status, headers, body
+        return status, json.loads(body)
+
+    def search(self, query: str, **more: object):
+        seq = self.status()["journal"]["last_seq"]
+        found = self.post("/api/v1/search", {"query": query, "project": "*", "after": seq, "limit": 50, **more})
+        return found["answer"]["hits"]
+
+    # -- as an agent and as a user -----------------------------------------------------------------------------------
+
+    def hook(self, harness: str, event: str, payload: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+        """Run the installed launcher as a vendor does: by a shell, with a bare environment."""
+        raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        command = f"'{self.data.hook_launcher}' {harness} {event}"
+        return subprocess.run(
+            ["/usr/bin/env", "-i", f"HOME={self.home}", "PATH=/usr/bin:/bin", "/bin/sh", "-c", command],
+            input=raw, capture_output=True, cwd=cwd or self.home, timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+
+    def cli(self, *arguments: str, cwd: Path | None = None, **more: object) -> subprocess.CompletedProcess:
+        """Run the command line."""
+        return subprocess.run(
+            [sys.executable, "-I", "-m", "aimemory", *arguments], env=self.env, cwd=cwd or self.home,
+            capture_output=True, text=True, timeout=60, check=False, **more,
+        )  # fmt: skip
+
+    def wait(self, condition, what: str, limit_s: float = LIMIT_S):
+        """Wait until the condition holds, and return what it returned."""
+        deadline = time.monotonic() + limit_s
+        while not (found := condition()):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {limit_s:.0f} s: {what}")
+            time.sleep(0.02)  # between two looks, never to let a race pass
+        return found
+
+    def pages(self, pattern: str = "*/*/sessions/**/*.md") -> list[Path]:
+        return sorted(self.data.wiki.glob(pattern))
+
+    def lines(self, kind: str | None = None) -> list[dict]:
+        """The journal as people read it."""
+        found = []
+        for path in sorted(self.data.journal.rglob("*.jsonl")):
+            found += [json.loads(raw) for raw in path.read_bytes().splitlines()]
+        return [line for line in found if kind is None or line["type"] == kind]
+
+
+def exchange(sock: socket.socket, method: str, path: str, body: bytes, headers: dict[str, str]):
+    """One HTTP exchange on an open connection; (status, headers, body)."""
+    given = {"Host": "localhost", "Connection": "close", "Content-Length": str(len(body)), **headers}
+    head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in given.items() if v is not None)
+    sock.sendall(head.encode() + b"\r\n" + body)
+    raw = bytearray()
+    while chunk := sock.recv(1 << 16):
+        raw += chunk
+    head_raw, _, rest = bytes(raw).partition(b"\r\n\r\n")
+    lines = head_raw.decode("latin-1").split("\r\n")
+    found = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+    if "chunked" in found.get("transfer-encoding", ""):
+        rest = _dechunked(rest)
+    return int(lines[0].split()[1]), found, rest
+
+
+def _dechunked(raw: bytes) -> bytes:
+    out = b""
+    while raw:
+        size, _, raw = raw.partition(b"\r\n")
+        length = int(size, 16)
+        out, raw = out + raw[:length], raw[length + 2 :]
+        if not length:
+            break
+    return out
+
+
+def git(where: Path, *arguments: str) -> str:
+    """Run git as a person with no configuration of his own."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(where), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    done = subprocess.run(
+        ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.invalid", "-c", "init.defaultBranch=main", *arguments],
+        cwd=where, env=env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def repository(where: Path, remote: str | None = None) -> Path:
+    """A git repository with one commit."""
+    where.mkdir(parents=True, exist_ok=True)
+    git(where, "init", "-q")
+    (where / "README.md").write_text("# Project\n")
+    git(where, "add", "-A")
+    git(where, "commit", "-qm", "start")
+    if remote:
+        git(where, "remote", "add", "origin", remote)
+    return where
+
+
+def all_bytes(folder: Path) -> bytes:
+    """Every byte below a folder, git objects inflated: where a secret could hide."""
+    import gzip
+    import zlib
+
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            raw = path.read_bytes()
+            found.append(raw)
+            if "objects" in path.parts:
+                try:
+                    found.append(zlib.decompress(raw))
+                except zlib.error:
+                    pass
+            if path.suffix == ".gz":
+                found.append(gzip.decompress(raw))
+            found.append(path.name.encode())
+    return b"\n".join(found)
+
+
+def copy_tree(source: Path, target: Path) -> Path:
+    shutil.copytree(source, target)
+    return target

@@ -1,0 +1,97 @@
+"""Any text is a valid query, and means what the person typed."""
+
+import random
+import string
+
+import pytest
+
+from aimemory.index.read import read
+from aimemory.index.search import Scope, best_rows
+from aimemory.recall.query import MAX_TERMS, any_of, expression, parse
+from aimemory.recall.words import stem_start
+
+ODD_QUERIES = [
+    "multi-agent", "pre-edit-check", "foo:bar", "C++", "*", "(", ")", '"', '""', "'", "`", "--", "-", "NEAR", "a AND",
+    "NOT", "OR OR", "AND NOT x", "NEAR(a b, 5)", "title : x", "^start", "{a b}", "a + b", "body:", "forms : x", "",
+    " \n\t ", "don't use agents", "Downloads/transcripts", r"C:\Users\ana\My Files\a.txt",
+    "https://example.org/a/b?q=1&r=%20x#frag", "20.04", "38.101", "-38.101", "health.base", "CLAUDE.md", "ADR-016",
+    "CVE-2026-1234", "PROJ-42", "2026-12-15", "v1.2.3-rc.1", '"--error-on-warnings"', "-Wall", "a\x00b", "\ud800 lone",
+    "🦓🦓", "⚠️", "'; drop table page; --", "%_%", "\\", "?1 ?2", "é" * 300, "飞" * 300, "x" * 10_000, '"' * 999,
+    " ".join(f"word{n}" for n in range(3000)), "-".join("ab" for _ in range(5000)), '"' + "a b " * 4000 + '"',
+    '"unclosed phrase', "-draft", '-draft "x"', "“curly” quotes", "库", "역사 API", "เกม", "ß", "İ", "١٢٣",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD_QUERIES, ids=range(len(ODD_QUERIES)))
+def test_any_text_is_a_query_that_the_index_accepts(store, text: str) -> None:  # type: ignore[no-untyped-def]
+    store.page("a.md", "some text")
+    query = parse(text)
+
+    assert len(query.terms) <= MAX_TERMS
+    if not query.is_empty:
+        for table in ("page", "observation"):
+            read(store.db, best_rows(table, expression(query, query.terms, query.terms[:1]), Scope(), 5))
+
+
+def test_random_text_is_a_query_too(store) -> None:  # type: ignore[no-untyped-def]
+    chance = random.Random(7)
+    alphabet = string.printable + "éß飞书กくअ\u0301\u200d\ufeff🦓" + '"-()*:^' * 5
+    store.page("a.md", "some text")
+    for _ in range(300):
+        query = parse("".join(chance.choices(alphabet, k=chance.randint(0, 40))))
+        if not query.is_empty:
+            read(store.db, best_rows("page", expression(query, query.terms), Scope(), 5))
+
+
+def test_function_words_are_left_out_unless_there_is_nothing_else() -> None:
+    assert [t.shown for t in parse("where is the session brief wired").terms] == ["session", "brief", "wired"]
+    assert [t.shown for t in parse("to be or not to be").terms] == ["to", "be", "or", "not"]
+
+
+@pytest.mark.parametrize("text", ["-Wall", "--flag", "-38.101", "ADR-016", "rm -rf", "gcc -fno-strict", "a -", "-x"])
+def test_hyphens_that_belong_to_a_word_exclude_nothing(text: str) -> None:
+    assert parse(text).excluded == () and not parse(text).is_empty
+
+
+def test_phrases_and_exclusions_count_where_they_were_typed() -> None:
+    query = parse('"session brief" hook -draft')
+
+    assert [t.shown for t in query.required] == ["session brief"]
+    assert [t.shown for t in query.terms] == ["hook"]
+    assert [t.shown for t in query.excluded] == ["draft"]
+    assert parse("-draft").excluded == (), "a query can't consist of what isn't wanted"
+
+
+def test_a_sentence_that_quotes_requires_nothing() -> None:
+    query = parse('Updates to how the options of "git help" are handled')
+
+    assert query.required == ()
+    assert '"git help"' in any_of(query.terms)
+
+
+def test_names_are_looked_for_whole_and_in_parts() -> None:
+    matches = [t.match for t in parse("getUserById session-rec ADR-016").terms]
+
+    assert {'"getuserbyid"', '"get"', '"user"', '"id"'} <= set(matches)
+    assert {'"session"', '"rec" *', '"session rec"', '"adr"', '"016"', '"adr 016"'} <= set(matches)
+
+
+def test_runs_without_spaces_become_pairs_and_one_character_the_start_of_one() -> None:
+    assert [t.match for t in parse("飞书插件").terms] == ['forms : "飞书"', 'forms : "书插"', 'forms : "插件"']
+    assert [t.match for t in parse("库").terms] == ['forms : "库" *']
+    assert [t.match for t in parse('"飞书插件"').required] == ['forms : "飞书 书插 插件"']
+
+
+@pytest.mark.parametrize(
+    ("word", "start"),
+    [
+        ("exporting", "export"),
+        ("policies", "polic"),
+        ("running", "run"),
+        ("cache", "cach"),
+        ("db", "db"),
+        ("飞书", "飞书"),
+    ],
+)
+def test_the_start_of_a_word_is_what_its_other_forms_share(word: str, start: str) -> None:
+    assert stem_start(word) == start
