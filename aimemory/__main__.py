@@ -1,4 +1,4 @@
-"""`aimemory` and `python -m aimemory`. `mcp` is dispatched before click is imported: agents wait for its first answer."""
+"""`aimemory` and `python -m aimemory`. `mcp` is dispatched before click is imported: an agent waits for its answer."""
 
 import sys
 

@@ -253,7 +253,9 @@ class Memory:
             return _Where(only, "the only project with a live session")
         if not self._projects.all() or not must:
             return _Where(None, "no project was named")
-        raise UserError(f"Which project? No directory was given. Name one of {self._names()}, or {EVERYWHERE!r} for all.")
+        raise UserError(
+            f"Which project? No directory was given. Name one of {self._names()}, or {EVERYWHERE!r} for all."
+        )
 
     def _names(self) -> str:
         return ", ".join(found.path for found in self._projects.all()[:_NAMED])
@@ -348,4 +350,3 @@ def _instant(text: str | None, name: str) -> int | None:
             f"{name} is {text[:40]!r}; give a date like 2026-11-30 or a time like 2026-11-30T14:12."
         ) from None
     return int(moment.astimezone().timestamp()) * 1_000_000_000
-

@@ -115,7 +115,7 @@ class Config:
     config_home: str = ""
     activated: bool = False
     child_env: Mapping[str, str] = field(default_factory=dict)
-    temp_dirs: tuple[str, ...] = ("/tmp", "/var/tmp")  # noqa: S108 - names to avoid, nothing is made there
+    temp_dirs: tuple[str, ...] = ("/tmp", "/var/tmp")
 
 
 def load_config(env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None) -> Config:
@@ -159,7 +159,7 @@ def load_config(env: Mapping[str, str] | None = None, flags: Mapping[str, Any] |
         config_home=env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME") or Path.home()) / ".config"),
         activated=env.get("LISTEN_PID") == str(os.getpid()) and env.get("LISTEN_FDS", "0") != "0",
         child_env=_child_env(env, root),
-        temp_dirs=tuple(dict.fromkeys(filter(None, ("/tmp", "/var/tmp", env.get("TMPDIR"))))),  # noqa: S108
+        temp_dirs=tuple(dict.fromkeys(filter(None, ("/tmp", "/var/tmp", env.get("TMPDIR"))))),
     )
 
 
@@ -196,7 +196,9 @@ def _unknown(table: dict[str, Any], file: Path) -> list[str]:
         if section not in sections or not isinstance(content, dict):
             problems.append(f"{file}: [{section}] is not a known section ({', '.join(sorted(sections))})")
             continue
-        problems += [f"{file}: [{section}] {key} is not a known setting" for key in content if (section, key) not in known]
+        problems += [
+            f"{file}: [{section}] {key} is not a known setting" for key in content if (section, key) not in known
+        ]
     return problems
 
 
@@ -205,7 +207,9 @@ NOT_SETTINGS = {"AIMEMORY_DATA_DIR", "AIMEMORY_CONFIG"}
 
 def _unknown_variables(env: Mapping[str, str]) -> list[str]:
     known = {o.env for o in OPTIONS} | NOT_SETTINGS
-    return [f"{name} is not a known variable" for name in sorted(env) if name.startswith("AIMEMORY_") and name not in known]
+    return [
+        f"{name} is not a known variable" for name in sorted(env) if name.startswith("AIMEMORY_") and name not in known
+    ]
 
 
 def _typed(option: Option, value: Any) -> Any:

@@ -69,7 +69,9 @@ class DataDir:
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
                 found = path.stat()
             except (FileExistsError, NotADirectoryError) as error:
-                raise UserError(f"{error.filename} is not a directory. Move it away or choose another data directory.") from error
+                raise UserError(
+                    f"{error.filename} is not a directory. Move it away or choose another data directory."
+                ) from error
             if found.st_uid != os.getuid():
                 raise UserError(f"{path} belongs to another user (uid {found.st_uid}). Choose another data directory.")
             if stat.S_IMODE(found.st_mode) & 0o077:
@@ -128,7 +130,7 @@ def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
-        os.replace(temp, path)
+        Path(temp).replace(path)
     except BaseException:
         Path(temp).unlink(missing_ok=True)
         raise
@@ -143,9 +145,7 @@ class AlreadyRunning(Unavailable):
 
     def __init__(self, root: Path, pid: int | None) -> None:
         who = f"process {pid}" if pid else "another process"
-        super().__init__(
-            f"A daemon already owns {root}: {who}. `aimemory status` shows it, `aimemory down` stops it."
-        )
+        super().__init__(f"A daemon already owns {root}: {who}. `aimemory status` shows it, `aimemory down` stops it.")
         self.pid = pid
 
 

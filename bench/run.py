@@ -1,4 +1,4 @@
-"""Runs every benchmark of this folder in turn: `make bench`. Prints JSON lines; see docs/benchmarks.md for what they mean."""
+"""Runs every benchmark of this folder in turn (`make bench`). Prints JSON lines; docs/benchmarks.md explains them."""
 
 import subprocess
 import sys

@@ -21,8 +21,12 @@ from aimemory.errors import AimemoryError, Busy, Conflict, Damaged, Forbidden, N
 START_LIMIT_S = 20.0
 _POLL_S = 0.02
 _ERRORS: Mapping[str, type[AimemoryError]] = {
-    "UserError": UserError, "NotFound": NotFound, "Forbidden": Forbidden, "Unavailable": Unavailable, "Damaged": Damaged,
-}  # fmt: skip
+    "UserError": UserError,
+    "NotFound": NotFound,
+    "Forbidden": Forbidden,
+    "Unavailable": Unavailable,
+    "Damaged": Damaged,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,9 @@ class Client:
         deadline = time.monotonic() + limit_s
         while not self.alive():
             if time.monotonic() > deadline:
-                raise Unavailable(f"The daemon did not answer within {limit_s:.0f} s. See {self._config.data.log_file}.")
+                raise Unavailable(
+                    f"The daemon did not answer within {limit_s:.0f} s. See {self._config.data.log_file}."
+                )
             time.sleep(_POLL_S)
 
     def _checked(self, method: str, path: str, body: object) -> Any:
@@ -113,8 +119,9 @@ class Client:
             try:
                 sock.connect(str(where))
                 payload = _payload(body)
-                head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {len(payload)}\r\n"
-                sock.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + payload)
+                head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                about = f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n\r\n"
+                sock.sendall((head + about).encode() + payload)
                 return sock.makefile("rb")
             finally:
                 sock.close()  # the file keeps the connection
@@ -131,7 +138,8 @@ def _payload(body: object) -> bytes:
 def start_daemon(config: Config) -> None:
     """Start `aimemory serve`, independent of this terminal, with a clean environment."""
     subprocess.Popen(
-        [sys.executable, "-I", "-m", "aimemory", "serve", "--background"], env=dict(config.child_env), cwd="/", start_new_session=True,
+        [sys.executable, "-I", "-m", "aimemory", "serve", "--background"],
+        env=dict(config.child_env), cwd="/", start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=True,
     )  # fmt: skip
 
@@ -167,8 +175,10 @@ def _head(file: Any) -> tuple[int, dict[str, str]]:
 
 def _body(file: Any, headers: Mapping[str, str]) -> Any:
     try:
-        raw = b"".join(_chunks(file, headers)) if "chunked" in headers.get("transfer-encoding", "") else file.read(
-            int(headers.get("content-length", "0"))
+        raw = (
+            b"".join(_chunks(file, headers))
+            if "chunked" in headers.get("transfer-encoding", "")
+            else file.read(int(headers.get("content-length", "0")))
         )
     except OSError as error:
         raise Unavailable(f"The daemon did not answer in time: {error}.") from error

@@ -38,7 +38,9 @@ def up(as_json: bool) -> None:
         return
     click.echo(f"aimemory {status['version']} is {'up' if started else 'already up'} (process {status['pid']}).")
     click.echo(f"Data:   {status['data']}")
-    click.echo(f"Listens on {status['endpoint']['socket']}" + (f" and {url}" if (url := status["endpoint"].get("tcp")) else ""))
+    click.echo(
+        f"Listens on {status['endpoint']['socket']}" + (f" and {url}" if (url := status["endpoint"].get("tcp")) else "")
+    )
     if status["version"] != __version__:
         note(f"aimemory: this command is {__version__}; `aimemory restart` brings the daemon to the same version.")
 
@@ -79,7 +81,9 @@ def _stop(config: Config) -> bool:
         if pid:
             os.kill(pid, signal.SIGTERM)
     if not wait_until_down(config, _STOP_LIMIT_S):
-        raise Unavailable(f"The daemon (process {pid}) has not stopped after {_STOP_LIMIT_S:.0f} s. Look at `aimemory status`.")
+        raise Unavailable(
+            f"The daemon (process {pid}) has not stopped after {_STOP_LIMIT_S:.0f} s. Look at `aimemory status`."
+        )
     return True
 
 
@@ -135,9 +139,17 @@ def _print_status(found: dict[str, Any]) -> None:
     listens = [found["endpoint"].get("socket"), found["endpoint"].get("tcp"), found["endpoint"].get("note")]
     click.echo(f"listens  {', '.join(x for x in listens if x)}")
     click.echo(f"journal  {found['journal']['last_seq']:,} lines; index {index['state']}, {index['lag']} lines behind")
-    click.echo(f"holds    {counts.get('pages', '?')} pages, {counts.get('sessions', '?')} sessions, {counts.get('observations', '?')} events")
-    click.echo(f"git      last commit {(found['git']['head'] or 'none since the start')[:12]}, {found['git']['waiting']} pages waiting")
-    click.echo(f"spool    {found['spool'].get('events', '?')} events waiting, {found['spool'].get('rejects', '?')} rejected")
+    click.echo(
+        f"holds    {counts.get('pages', '?')} pages, {counts.get('sessions', '?')} sessions, "
+        f"{counts.get('observations', '?')} events"
+    )
+    click.echo(
+        f"git      last commit {(found['git']['head'] or 'before the start')[:16]}, "
+        f"{found['git']['waiting']} pages waiting"
+    )
+    click.echo(
+        f"spool    {found['spool'].get('events', '?')} events waiting, {found['spool'].get('rejects', '?')} rejected"
+    )
     for harness, counts in found["capture"].items():
         numbers = ", ".join(f"{counts[k]} {k.replace('_', ' ')}" for k in counts if isinstance(counts[k], int))
         last = counts["last"].get("stored", {})

@@ -1,7 +1,7 @@
 """`search`, `read`, `write`, `recent`, `brief`."""
 
-import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,13 +19,13 @@ project_option = click.option(
 def here() -> str | None:
     """The working directory, or None when it was deleted."""
     try:
-        return os.getcwd()
+        return str(Path.cwd())
     except FileNotFoundError:
         return None
 
 
 @click.command(
-    epilog="Examples: aimemory search session brief   ·   aimemory search -p '*' ADR-016   ·   aimemory search --json 飞书"
+    epilog="Examples: aimemory search session brief  ·  aimemory search -p '*' ADR-016  ·  aimemory search --json 飞书"
 )
 @click.argument("query", nargs=-1)
 @project_option
@@ -63,7 +63,9 @@ def search(query: tuple[str, ...], limit: int, pages_only: bool, as_json: bool, 
 
 def _print_hit(number: int, hit: dict[str, Any]) -> None:
     where = hit["path"] or f"session {hit['session']}"
-    click.echo(f"{number:>2}. {click.style(clean(hit['title']), bold=True)}  [{hit['kind']}, {(hit['date'] or '')[:10]}]")
+    click.echo(
+        f"{number:>2}. {click.style(clean(hit['title']), bold=True)}  [{hit['kind']}, {(hit['date'] or '')[:10]}]"
+    )
     click.echo(f"    {click.style(clean(where), fg='cyan')}")
     if hit["snippet"]:
         click.echo(f"    {clean(hit['snippet'])}")
@@ -72,7 +74,9 @@ def _print_hit(number: int, hit: dict[str, Any]) -> None:
 @click.command(epilog="Example: aimemory read default/app/decisions/use-sqlite-1f2e.md")
 @click.argument("page")
 @project_option
-@click.option("--version", "show_version", is_flag=True, help="Print the version token on stderr, for `write --version`.")
+@click.option(
+    "--version", "show_version", is_flag=True, help="Print the version token on stderr, for `write --version`."
+)
 @json_option
 @translated
 def read(page: str, project: str | None, show_version: bool, as_json: bool) -> None:
@@ -91,7 +95,9 @@ def read(page: str, project: str | None, show_version: bool, as_json: bool) -> N
     "aimemory write 'Use SQLite' --path default/app/decisions/use-sqlite-1f2e.md --version TOKEN < new.md"
 )
 @click.argument("title")
-@click.option("-k", "--kind", default="note", show_default=True, help="decision, gotcha, concept, procedure, note or rule.")
+@click.option(
+    "-k", "--kind", default="note", show_default=True, help="decision, gotcha, concept, procedure, note or rule."
+)
 @click.option("-b", "--body", help="The text; without it, standard input is read.")
 @click.option("-t", "--tag", "tags", multiple=True, help="A tag; may be given several times.")
 @click.option("--path", help="The page's path below the wiki; by default made from project, kind and title.")

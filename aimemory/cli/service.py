@@ -91,7 +91,9 @@ def status(as_json: bool) -> None:
         print_json({"units": report, "lingers": _lingers(config)})
         return
     for name, unit in report.items():
-        stale = "" if unit["current"] or not unit["installed"] else ", out of date: `aimemory service install` renews it"
+        stale = (
+            "" if unit["current"] or not unit["installed"] else ", out of date: `aimemory service install` renews it"
+        )
         click.echo(f"{name}: {'installed' if unit['installed'] else 'not installed'}, {unit['state']}{stale}")
 
 
@@ -121,7 +123,9 @@ def systemctl(*arguments: str) -> str:
     """Run `systemctl --user`. Raises Unavailable when there is none, no user bus, or it refuses."""
     program = shutil.which("systemctl")
     if program is None:
-        raise Unavailable("There is no systemctl here. Without systemd, hooks and commands start the daemon themselves.")
+        raise Unavailable(
+            "There is no systemctl here. Without systemd, hooks and commands start the daemon themselves."
+        )
     try:
         done = subprocess.run([program, "--user", *arguments], capture_output=True, text=True, timeout=30, check=False)
     except subprocess.TimeoutExpired:
@@ -145,8 +149,8 @@ def _lingers(config: Config) -> bool | None:
     if program is None:
         return None
     done = subprocess.run(
-        [program, "show-user", config.login, "--property=Linger", "--value"], capture_output=True, text=True, check=False,
-        timeout=10,
+        [program, "show-user", config.login, "--property=Linger", "--value"],
+        capture_output=True, text=True, check=False, timeout=10,
     )  # fmt: skip
     return {"yes": True, "no": False}.get(done.stdout.strip())
 

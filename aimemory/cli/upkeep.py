@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 import time
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import click
 
 from aimemory.cli.client import Client
 from aimemory.cli.output import json_option, note, print_json, translated
+from aimemory.cli.pages import here
 from aimemory.config import load_config
 from aimemory.errors import Damaged, Unavailable
 
@@ -45,7 +46,7 @@ def reindex(as_json: bool) -> None:
         note(f"Damage: {damage}")
 
 
-@click.command(epilog="Example: echo '{\"event\": \"note\", \"prompt\": \"hello\"}' | aimemory hook generic note")
+@click.command(epilog='Example: echo \'{"event": "note", "prompt": "hello"}\' | aimemory hook generic note')
 @click.argument("harness")
 @click.argument("event")
 @translated
@@ -57,11 +58,13 @@ def hook(harness: str, event: str) -> None:
     client = Client(load_config())
     client.ensure_daemon()
     body = sys.stdin.buffer.read()
-    query = f"harness={quote(harness)}&event={quote(event)}&at={time.time_ns()}&pid={os.getpid()}&cwd={quote(os.getcwd())}"
+    query = urlencode(
+        {"harness": harness, "event": event, "at": time.time_ns(), "pid": os.getpid(), "cwd": here() or ""}
+    )
     print_json(client.post_raw(f"/hook?{query}", body))
 
 
-@click.command(epilog="Example, for an agent's MCP settings: {\"command\": \"aimemory\", \"args\": [\"mcp\"]}")
+@click.command(epilog='Example, for an agent\'s MCP settings: {"command": "aimemory", "args": ["mcp"]}')
 @translated
 def mcp() -> None:
     """Serve MCP on standard input and output, for an agent to start.

@@ -86,7 +86,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
         worker=worker, rejects=rejects, counters=counters, on_stored=on_stored,
     )  # fmt: skip
     drain = Drain(data.spool, data.rejects, intake)
-    composer = Composer(reader=reader, sessions=sessions, key=load_key(data.private / "fence"), title_of=title_of, clock=clock)
+    composer = Composer(
+        reader=reader, sessions=sessions, key=load_key(data.private / "fence"), title_of=title_of, clock=clock
+    )
     state = State(started_ns=clock.now_ns(), tightened=tightened)
     stopping = asyncio.Event()
 
@@ -107,7 +109,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
         await closer.sweep()
 
     scheduler = Scheduler([
-        Job("spool", 2, drain_spool), Job("sessions", 5, sweep), Job("walk", 60, reconcile), Job("seal", 300, seal_segments),
+        Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
+        Job("walk", 60, reconcile), Job("seal", 300, seal_segments),
     ])  # fmt: skip
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
@@ -119,13 +122,16 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )  # fmt: skip
     mcp = LateMcp(memory, __version__)
     app = App(
-        hook=HookRoute(intake, replies), api=Api(memory, lambda: reindex(parts), stopping.set), mcp=mcp,
+        hook=HookRoute(intake, replies),
+        api=Api(memory, lambda: reindex(parts), stopping.set),
+        mcp=mcp,
         version=__version__,
     )
     parts = Parts(
         config=config, clock=clock, actor=actor, journal=journal, writer=writer, projector=projector, reader=reader,
         committer=committer, pages=pages, projects=projects, closer=closer, worker=worker, counters=counters,
-        rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app, mcp=mcp,
+        rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app,
+        mcp=mcp,
         state=state, stopping=stopping,
     )  # fmt: skip
     return parts

@@ -59,7 +59,9 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     state = parts.state
     found = [f"{path} was readable by others; its mode is 0700 now." for path in state.tightened]
     if parts.journal.torn_bytes:
-        found.append(f"The journal ended in a torn write ({parts.journal.torn_bytes} bytes), which was cut off at start.")
+        found.append(
+            f"The journal ended in a torn write ({parts.journal.torn_bytes} bytes), which was cut off at start."
+        )
     found += [f"Damage: {what}" for what in parts.projector.damage]
     if parts.committer.problem:
         found.append(f"Pages wait for a commit: {parts.committer.problem}")

@@ -62,7 +62,7 @@ class Supervisor:
                 await task.body(self._parts, pulse)
             except asyncio.CancelledError:
                 raise
-            except Exception as error:  # noqa: BLE001 - the supervisor is the place that may swallow: shown in status
+            except Exception as error:
                 log.error("task failed", exc_info=error, extra={"task": task.name})
                 pulse.fail(f"{type(error).__name__}: see the log")
             if task.vital:

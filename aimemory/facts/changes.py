@@ -70,11 +70,11 @@ def _changes(raw: bytes) -> Iterator[Change]:
 
 
 def read_numstat(raw: bytes) -> LineCount:
-    """The sum of `diff-index --numstat -z --no-renames`; files that were only touched don't count."""
+    """The sum of `diff-index --numstat -z --no-renames`."""
     files = added = removed = 0
     for line in raw.split(b"\0")[:-1]:
         plus, minus, *_ = line.split(b"\t", 2)
-        files += (plus, minus) != (b"0", b"0")
+        files += 1
         added += int(plus) if plus.isdigit() else 0
         removed += int(minus) if minus.isdigit() else 0
     return LineCount(files, added, removed)

@@ -239,7 +239,7 @@ async def _tree(run: GitRunner) -> _Tree:
     off = await _filters_off(run)
     if isinstance(off, Unknown):
         return _Tree.unknown(off)
-    run = replace(run, options=(*off, "status.relativePaths=false"))
+    run = replace(run, options=off)
     async with asyncio.TaskGroup() as probes:
         status_probe = probes.create_task(run.run("status", *_STATUS))
         diff_probe = probes.create_task(run.run("diff-index", *_DIFF))

@@ -16,8 +16,8 @@ from aimemory.facts.known import Unknown
 
 _OPTIONS = (
     "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.untrackedCache=false", "core.pager=cat",
-    "submodule.recurse=false", "log.showSignature=false", "diff.external=", "credential.helper=",
-    "protocol.allow=never", "gc.auto=0", "maintenance.auto=false", "i18n.logOutputEncoding=UTF-8",
+    "submodule.recurse=false", "log.showSignature=false", "credential.helper=",
+    "gc.auto=0", "maintenance.auto=false", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
 _PATH = "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin"
 _STDERR_BYTES = 16 << 10
@@ -104,6 +104,7 @@ async def _collect(process: asyncio.subprocess.Process, limit_bytes: int) -> Out
         stdout, cut = await _read(process.stdout, limit_bytes, stop=True)
         if cut:
             _kill(process)
+            await _read(process.stdout)  # or the pipe stays open, and waiting for the process with it
     return Output(await process.wait(), stdout, errors.result()[0], cut)
 
 

@@ -158,14 +158,14 @@ class Closer:
         if not addition or addition in text:
             return
         joined: Sanitized[str] = sanitize(addition).derive(lambda added: f"{text.rstrip()}\n\n{added}")
-        await self._pages.write(
-            target.path, joined, expected=version, actor=self._actor, summary="Session went on"
-        )
+        await self._pages.write(target.path, joined, expected=version, actor=self._actor, summary="Session went on")
 
     async def _note(self, kind: str, session: SessionId, page: str | None, upto: int) -> None:
         record = sanitize(page or "").derive(
-            lambda path: {"id": session, "session": session, "upto": upto, "user": self._actor.user}
-            | ({"page": path} if page else {})
+            lambda path: (
+                {"id": session, "session": session, "upto": upto, "user": self._actor.user}
+                | ({"page": path} if page else {})
+            )
         )
         await self._writer.record(Record(kind, self._clock.now_ns(), record))
 
@@ -187,5 +187,3 @@ def _place(row: SessionRow, page: SessionPage, project: Project, actor: Actor, s
         f"{project.path}/sessions/{slug(actor.user, fallback='user')}/{start:%Y/%m}/"
         f"{start:%m%d-%H%M}-{name}-{digest('suffix', row.id, size=size)}.md"
     )
-
-

@@ -42,7 +42,7 @@ class Counters:
         """For `status`: per harness the counts, the last event of each kind, and why events were not stored."""
         return {
             name: {
-                **{what: count for what, count in sorted(entry.counts.items())},
+                **dict(sorted(entry.counts.items())),
                 "last": {
                     what: {"at": rfc3339_local(at), "event": event} for what, (at, event) in sorted(entry.last.items())
                 },

@@ -25,12 +25,13 @@ from aimemory.privacy import Sanitized, sanitize_payload, sanitize_tree
 from aimemory.privacy.capture import CaptureRules, Dropped, apply, stricter
 from aimemory.privacy.worker import Worker
 from aimemory.store.dedupe import Dedupe, Known
-from aimemory.store.projects import Filing, Projects
+from aimemory.store.projects import KEEP_ALL, Filing, Projects
 from aimemory.store.writer import Writer
 
 LIMIT_BYTES = 10 << 20
 _INLINE_BYTES = 256 << 10
 _LEAF_BYTES = 64 << 10
+_DELIVERIES = 512
 _FAR_FUTURE_NS = 86_400_000_000_000
 
 
@@ -53,6 +54,9 @@ class OnStored(Protocol):
     def __call__(self, outcome: Outcome) -> None: ...
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
 class Intake:
     """`take` is the one door for events."""
 
@@ -71,6 +75,7 @@ class Intake:
         self._rejects = rejects
         self._counters = counters
         self._on_stored = on_stored
+        self._deliveries: dict[tuple[str | None, ...], Sanitized[Delivery]] = {}
         self._global_rules = CaptureRules(mode=config.capture.mode, ignore=())
 
     async def take(self, delivery: Delivery, body: bytes) -> Outcome:
@@ -93,7 +98,7 @@ class Intake:
 
     async def take_sanitised(self, delivery: Delivery, payload: Sanitized[Json]) -> Outcome:
         """As `take`, for a payload that has passed the boundary already."""
-        said = sanitise_delivery(delivery)
+        said = self._said(delivery)
         spec = self._registry.get(said.value.harness)
         caps = self._config.capture
         decoded = decode(payload, said, spec, prompt_bytes=caps.prompt_bytes, tool_bytes=caps.tool_bytes)
@@ -112,12 +117,26 @@ class Intake:
             return await self._duplicate(found, filing, session, event)
         return await self._store(known, kept, filing, session)
 
+    def _said(self, delivery: Delivery) -> Sanitized[Delivery]:
+        """`sanitise_delivery`, remembered: harness, event and directory are the same for most events."""
+        key = (delivery.harness, delivery.event, delivery.cwd, delivery.session_id)
+        texts = self._deliveries.get(key)
+        if texts is None:
+            texts = sanitise_delivery(delivery)
+            if len(self._deliveries) >= _DELIVERIES:
+                self._deliveries.clear()
+            self._deliveries[key] = texts
+        at_ns, pid, reply = delivery.at_ns, delivery.pid, delivery.reply
+        return texts.derive(lambda t: Delivery(t.harness, t.event, at_ns, pid, t.cwd, t.session_id, reply))
+
     async def _sanitise(self, body: bytes) -> Sanitized[Json]:
         if len(body) <= _INLINE_BYTES:
             return sanitize_payload(body, leaf_cap_bytes=_LEAF_BYTES)
         return await asyncio.wrap_future(self._worker.submit(body, _LEAF_BYTES))
 
     def _apply_rules(self, decoded: Sanitized[Event], filing: Filing) -> Sanitized[Event] | Dropped:
+        if filing.rules is KEEP_ALL and self._global_rules == KEEP_ALL:
+            return decoded
         rules = stricter(self._global_rules, filing.rules)
         if rules.mode == "full" and not rules.ignore:
             return decoded
@@ -134,9 +153,7 @@ class Intake:
             "duplicate", id=observation_id(known.key), seq=seq, session=session, project=filing.project, event=event
         )
 
-    async def _store(
-        self, known: Known, kept: Sanitized[Event], filing: Filing, session: SessionId | None
-    ) -> Outcome:
+    async def _store(self, known: Known, kept: Sanitized[Event], filing: Filing, session: SessionId | None) -> Outcome:
         event = kept.value
         identifier = observation_id(known.key)
         actor, project = self._actor, filing.project
@@ -152,9 +169,7 @@ class Intake:
         stored = self._writer.submit(Record("observation", known.at_ns, kept.derive(line)))
         self._dedupe.add(known, stored)
         try:
-            seq = await asyncio.shield(stored)
-        except asyncio.CancelledError:
-            raise  # the client went away; the write goes on
+            seq = await stored
         except BaseException:
             self._dedupe.forget_failed(known)
             raise
@@ -175,9 +190,14 @@ def sanitise_delivery(delivery: Delivery) -> Sanitized[Delivery]:
     texts = sanitize_tree([delivery.harness, delivery.event, delivery.cwd, delivery.session_id], leaf_cap_bytes=4096)
     return texts.derive(
         lambda t: Delivery(
-            harness=t[0], event=t[1], cwd=t[2], session_id=t[3], at_ns=delivery.at_ns, pid=delivery.pid,
+            harness=t[0],
+            event=t[1],
+            cwd=t[2],
+            session_id=t[3],
+            at_ns=delivery.at_ns,
+            pid=delivery.pid,
             reply=delivery.reply,
-        )  # fmt: skip
+        )
     )
 
 
@@ -190,7 +210,7 @@ def identify(event: Event, payload: Sanitized[Json], at_ns: int, session: Sessio
     if event.identity:
         key = digest("identity", event.harness, event.native_session or "", event.event, *event.identity, size=16)
         return Known(key=key, hash=None, at_ns=at_ns, session=session)
-    canonical = json.dumps(payload.value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    canonical = _CANONICAL.encode(payload.value)
     content = digest("hash", event.harness, event.event, event.native_session or "", canonical, size=16)
     key = digest("capture", content, str(at_ns), str(event.pid or 0), size=16)
     return Known(key=key, hash=content, at_ns=at_ns, session=session)
@@ -199,5 +219,3 @@ def identify(event: Event, payload: Sanitized[Json], at_ns: int, session: Sessio
 def ends_session(outcome: Outcome) -> bool:
     """A stored event that closes its session."""
     return outcome.event is not None and outcome.event.kind is EventKind.SESSION_END and outcome.outcome == "stored"
-
-

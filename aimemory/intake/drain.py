@@ -59,9 +59,7 @@ class Drain:
         return settled
 
     async def _take(self, entry: SpoolFile) -> None:
-        delivery = Delivery(
-            harness=entry.harness, event=entry.event, at_ns=entry.at_ns, pid=entry.pid, cwd=entry.cwd
-        )
+        delivery = Delivery(harness=entry.harness, event=entry.event, at_ns=entry.at_ns, pid=entry.pid, cwd=entry.cwd)
         content: object = entry.body
         if entry.body is None and entry.text is not None:
             content = {"text": entry.text, "incomplete": entry.incomplete}

@@ -42,9 +42,12 @@ class BadLine(ValueError):
     """A line that is torn, damaged or not ours; the message never holds its content."""
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # `dumps` would build one each time
+
+
 def encode_data(data: dict[str, Any]) -> str:
     """The `data` member as compact JSON; characters stay readable, so grep finds words of every script."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(data)
 
 
 def encode(seq: int, kind: str, at_ns: int, data_json: str) -> bytes:

@@ -91,7 +91,7 @@ class Journal:
 
     def open(self) -> None:
         """Find the end of the journal and cut a torn write off it. Raises Unavailable if it can't be read."""
-        segments = [s for s in find_segments(self._root)]
+        segments = find_segments(self._root)
         for segment in reversed(segments):
             if segment.first_seq is not None:
                 last = _last_line(segment.path)

@@ -14,6 +14,7 @@ from aimemory.privacy.judge import (
     SUFFIX,
     WORDS,
     Place,
+    hopeless,
     is_scheme,
     place_of,
     secret_part,
@@ -37,13 +38,16 @@ SCAN = (
 
 _OPEN_QUOTE = re.compile(r"[rbufRBUF]{0,2}(\\{0,3}(?:\"\"\"|[\"'`])|&quot;|&#3[49];|\*\*)")
 _BARE = re.compile(
-    r"(?:[^\s\"'`<>&;,)\]}|\\\uFFFD\x1b。，；、！？]|\\(?![nrtu\"'\\])"
+    r"(?:[^\s\"'`<>&;,)\]}|\\\uFFFD\x1b\u2e80-\ua4cf\uac00-\ud7a3\uff00-\uffef]|\\(?![nrtu\"'\\])"
     r"|&(?!\w{1,40}=|quot;|lt;|gt;|amp;|#\d|&|\s)"
     r"|[;,](?!\s|[\"'`]|\w{1,40} ?[=:]|\Z)"
     r"|[)\]}|](?=[^\s\"'`,;)\]}|.:]))+"
 )
+_NO_VALUE = frozenset("$<{([%=|)]};, \t\r\n") | {""}
+"""What a value never begins with: holes for values, operators, ends. Most names in programs are followed by one."""
 _QUOTED_MOST = 4096
-_BARE_MOST = 256
+_BARE_MOST = 64
+"""An unquoted value is judged by so many characters; if it is a secret, it goes on to its end."""
 _GAP = re.compile(r"[ \t]{1,4}")
 _LINE_LEAD = re.compile(r"[ \t]*(?:[-*#>+$|]\s*|//\s*|export\s+|set\s+|env\s+|\d+[\t→:]\s*)*[\"']?\Z", re.IGNORECASE)
 _LINE_REST = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\\n|\\r|\Z)")
@@ -81,6 +85,8 @@ def assigned(text: str, low: str, base: int, start: int, stop: int) -> tuple[lis
 
 def _judged(text: str, base: int, m: "re.Match[str]") -> Span | None:
     word_end, value_at = base + m.end("name"), base + m.end()
+    if text[value_at : value_at + 1] in _NO_VALUE:
+        return None
     first = _name_start(text, base + m.start())
     place = place_of(text[first:word_end])
     before = text[max(0, first - 10) : first]
@@ -111,9 +117,12 @@ def _bare_span(text: str, place: Place, first: int, start: int, base: int, m: "r
         return None
     value, after = text[start:end], text[end : end + 4]
     tight = sign in ("=", "%3d") and base + m.end("sign") == start
-    name = text[first : base + m.end("name")]
+    if tight:
+        name = text[first : base + m.end("name")]
+        place = place._replace(env=name.isascii() and name.isupper())
+    if hopeless(value, place):
+        return None
     place = place._replace(
-        env=tight and name.isascii() and name.isupper(),
         literal=tight
         or m.lastgroup in ("tag", "pair")
         or (_LINE_REST.match(text, end) is not None and _leads(text, first)),

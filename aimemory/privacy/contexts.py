@@ -48,7 +48,19 @@ def _user_of_curl(m: re.Match[str]) -> bool:
 
 
 def _short_flag(m: re.Match[str]) -> bool:
-    return _near(m, *_SHORT_FLAGS[m["flag"]]) and _given(m)
+    return _near(m, *_SHORT_FLAGS[m["flag"][0]]) and _given(m)
+
+
+def _cookie(m: re.Match[str]) -> bool:
+    """One of its values is opaque: `theme=dark` identifies nobody."""
+    values = [pair.partition("=")[2] for pair in m["s"][:4096].split(";")]
+    return any(
+        len(value) >= 8 and (is_mixed(value) or is_random(value, 16)) and not is_template(value) for value in values
+    )
+
+
+def _cookie_of_curl(m: re.Match[str]) -> bool:
+    return _near(m, "curl") and _cookie(m)
 
 
 def _netrc(m: re.Match[str]) -> bool:
@@ -89,24 +101,24 @@ CONTEXTS: tuple[Row, ...] = (
     Row("cookie", ("cookie",), r"[Cc](?:ookie|OOKIE)2?" + _Q + r"[ \t]{0,4}[:=][ \t]{0,4}" + _Q
         + r"(?P<s>[\w.$%-]{1,64}=[^\s;,\"'<>\\]{6,}+(?:;[ ]?[\w.$%-]{1,64}=[^\s;,\"'<>\\]*+){0,50})",
         ("Cookie: «session=8f7d6a5b4c3e2f; theme=dark»", "Set-Cookie: «sid=abc123def456ghi789; Path=/»; HttpOnly", '{"Cookie": "«sid=abc123def456»"}'),
-        ("cookie = SimpleCookie()", "cookies: dict[str, str]", "Set-Cookie: <name>=<value>"), scope="low"),
-    Row("cookie", ("curl",), r"(?:\s-b|--cookie)[ =]?[\"'](?P<s>[\w.$%-]{1,64}=[^\"'\n]{6,800})[\"']",
-        ("curl -b '«sid=abc123def456; t=1»' https://example.com", "curl --cookie '«sid=abc123def456»' https://x"), ("git checkout -b 'name'",), scope="low"),
+        ("cookie = SimpleCookie()", "cookies: dict[str, str]", "Set-Cookie: <name>=<value>", "Set-Cookie: theme=dark-blue; Path=/"), check=_cookie, scope="low"),
+    Row("cookie", (" -b", "--cookie"), r"(?:[ ]-b|--cookie)[ =]?[\"'](?P<s>[\w.$%-]{1,64}=[^\"'\n]{6,800})[\"']",
+        ("curl -b '«sid=abc123def456; t=1»' https://example.com", "curl --cookie '«sid=abc123def456»' https://x"), ("git checkout -b 'name=abc123def456'",), check=_cookie_of_curl, scope="low"),
     Row("flag-value", ("--",), r"(?P<flag>--?(?:[a-z0-9]{1,24}-){0,4}(?i:passw(?:or)?d|passphrase|pass|pwd|token|secret|api-?key|access-?key|secret-?key|auth-?key|private-?key|auth))"
         r"(?:[ ]{1,4}|=)" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{3,})",
         ("mytool --password «hunter2xyz» --verbose", "mytool --token=«zq8f7d6a5b4c» run", "gpg --passphrase '«0pen-sesame»' -d f", "tool --api-key \"«zq_8f7d6a5b4c3e2f1a»\""),
         ("tool --password --verbose", "tool --token $TOKEN", "tool --token <TOKEN>", "tool --password-file /run/secrets/db", "tool --secret id=npm,src=.npmrc"),
-        check=_flag, scope="low", hint=r"-[a-z0-9-]{1,80}(?:pass|pwd|token|secret|key|auth)"),
-    Row("basic-auth", (" -u", "--user"), r"(?:\s-u|--user)[ =]?" + _Q + r"[^\s:\"'\\$]{1,80}:(?P<s>[^\s\"'\\]+)",
+        check=_flag, scope="low", hint=r"-[a-z0-9-]{1,110}(?:pass|pwd|token|secret|key|auth)"),
+    Row("basic-auth", (" -u", "--user"), r"(?:[ ]-u|--user)[ =]?" + _Q + r"[^\s:\"'\\$]{1,80}:(?P<s>[^\s\"'\\]+)",
         ("curl -u admin:«hunter2» https://example.com", "curl -sS --user 'me@example.com:«s3cr3t»' https://x"),
         ("curl -u $USER:$PASS https://x", "docker run -u 1000:1000 app", "curl -u admin https://x"), check=_user_of_curl, scope="low"),
-    Row("password", (" -p", " -a ", " -w "), r"\s-(?P<flag>[paw])[ ]?" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{2,})",
+    Row("password", (" -p", " -a ", " -w "), r"[ ]-(?P<flag>p[ ]?|[aw][ ])" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{2,})",
         ("mysql -u root -p«hunter2xyz» app", "sshpass -p '«hunter2xyz»' ssh host", "docker login -u me -p «hunter2xyz» registry.example.com",
          "redis-cli -h cache -a «hunter2» ping", "ldapsearch -x -D cn=admin -w «hunter2» -b dc=x"),
         ("mysql -u root -p -h db app", "mkdir -p some/long/path", "sshpass -p $PW ssh host", "redis-cli -a $PW ping", "ldapsearch -W -b dc=x", "ls -a folder-of-mine"), check=_short_flag, scope="low"),
     Row("password", ("pass:",), r"-pass(?:in|out)?[ ]" + _Q + r"pass:(?P<s>[^\s\"'\\;|&]{2,})", ("openssl rsa -in k.pem -passin pass:«hunter2» -out o.pem",), ("openssl rsa -passin env:PW",), check=_given, scope="low"),
     Row("password", ("sudo",), r"echo[ ]" + _Q + r"(?P<s>[^\s\"'\\;|&$]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}sudo[ ](?:-[A-Za-z]+[ ]){0,4}?-S", ("echo «hunter2» | sudo -S apt update",), ("echo done | sudo tee file",), check=_sudo, scope="low"),
-    Row("netrc", ("machine",), r"password\s{1,20}(?P<s>\S+)",
+    Row("netrc", ("password",), r"password\s{1,20}(?P<s>\S+)",
         ("machine api.example.com login me password «hunter2»", "machine x.example.com\n  login me\n  password «correct-horse»\n"),
         ("machine learning login password-less setup", "the machine asks for a password twice"), check=_netrc, scope="low", hint=r"password\s{1,20}\S"),
     Row("signature", ("sig=", "signature="), r"[?&](?:sig|signature|[xX]-(?:amz|goog|Amz|Goog)-(?:signature|Signature))=(?P<s>[A-Za-z0-9%+/_.~-]{16,}+={0,2})",

@@ -52,6 +52,8 @@ _OPEN_NAMES = (
     "eostoken", "bostoken", "unktoken", "masktoken", "septoken", "clstoken", "synctoken",
 )  # fmt: skip
 _SCHEME = re.compile(r"(bearer|basic|token|digest|api-?key|bot|genie-?key|negotiate|dpop)(?:\s{1,4}|\Z)", re.IGNORECASE)
+_PROMISING = re.compile(r"[0-9]|[A-Za-z]{16}")
+_JUDGED_MOST = 4096
 _INNER_SIGN = re.compile(r"\w[@#$%^&*!+~?=]+\w")
 
 
@@ -102,9 +104,9 @@ def is_scheme(word: str) -> bool:
 def secret_part(value: str, place: Place, after: str = "") -> tuple[int, int] | None:
     """Start and end of the secret within `value`, or None. `after` is the text behind an unquoted value."""
     scheme = _SCHEME.match(value) if place.rank == 2 else None
-    start = scheme.end() if scheme else 0
-    value = value[start:]
-    if not value or is_blank(value) or is_template(value):
+    start, end = scheme.end() if scheme else 0, len(value)
+    value = value[start : start + _JUDGED_MOST]
+    if hopeless(value, place) or is_blank(value) or is_template(value):
         return None
     if scheme and scheme[1].lower() == "basic":
         secret = is_basic_auth(value)
@@ -112,17 +114,19 @@ def secret_part(value: str, place: Place, after: str = "") -> tuple[int, int] | 
         secret = not is_code(value, after)
     else:
         secret = is_secret(value, place, after)
-    return (start, start + len(value)) if secret else None
+    return (start, end) if secret else None
+
+
+def hopeless(value: str, place: Place) -> bool:
+    """Seen at a glance: without a digit or many letters in a row it is no token. Most values in programs end here."""
+    return place.rank < 3 and not (place.env or place.header) and _PROMISING.search(value) is None
 
 
 def is_secret(value: str, place: Place, after: str) -> bool:
     if place.rank == 1:
         least = 16 if place.env else 20
-        return (
-            not is_path(value)
-            and (is_random(value, least) and (place.env or not is_hash(value)))
-            and not _spaced(value)
-        )
+        opaque = is_random(value, least) and (place.env or not is_hash(value))
+        return opaque and not is_path(value) and not _spaced(value)
     if is_path(value):
         return False
     if place.quoted:

@@ -6,7 +6,8 @@ What the remotes are is read by gitconfig.py; what it means for identity is deci
 # ruff: noqa: PTH110, PTH112, PTH113, PTH114, PTH118, PTH119, PTH120
 # os.path, because this runs for every folder of every event, and pathlib costs five times as much.
 
-import os.path
+import os
+import stat
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -53,26 +54,29 @@ class GitDirs:
         stop: folders that end the search and are no checkout. skip: folders that are none, while those above may be.
         A bare repository inside somebody's work tree counts as that tree's content.
         """
-        bare = None
         for folder in ancestors(start):
             if folder in stop:
                 break
-            if folder in skip:
-                continue
-            found = self._at(folder)
+            found = None if folder in skip else self._at(folder)
             if found is not None:
                 return found
-            if bare is None and os.path.isfile(f"{folder}/HEAD") and _is_git_dir(folder):
-                bare = Checkout(None, folder)
-        return bare
+        for folder in ancestors(start):
+            if folder in stop:
+                break
+            if folder not in skip and _is_git_dir(folder):
+                return Checkout(None, folder)
+        return None
 
     def _at(self, folder: str) -> Checkout | BrokenCheckout | None:
         git = f"{folder}/.git"
-        if not os.path.exists(git):
+        try:
+            mode = os.lstat(git).st_mode
+        except OSError:
             return None
-        if os.path.isdir(git):
-            git_dir = os.path.realpath(git) if os.path.islink(git) else git
-            return Checkout(folder, self._common_dir(git_dir)) if _is_git_dir(git_dir) else None
+        if stat.S_ISLNK(mode):
+            git = os.path.realpath(git)
+        if stat.S_ISDIR(mode) or os.path.isdir(git):
+            return Checkout(folder, self._common_dir(git)) if _is_git_dir(git) else None
         pointer = self._pointers.get(git)
         if not isinstance(pointer, str) or not pointer:
             reason = pointer.reason if isinstance(pointer, Unreadable) else f"{git} names no folder."

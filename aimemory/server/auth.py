@@ -58,7 +58,9 @@ class Guard:
             headers.setdefault(name, []).append(value)
         hosts = headers.get(b"host", [])
         if len(hosts) != 1 or not (self._allow_remote or _is_loopback_host(hosts[0])):
-            raise Forbidden("The Host header does not name this daemon. Use http://127.0.0.1 and the port it listens on.")
+            raise Forbidden(
+                "The Host header does not name this daemon. Use http://127.0.0.1 and the port it listens on."
+            )
         for origin in headers.get(b"origin", []):
             if urlsplit(origin.decode("latin-1")).netloc.encode("latin-1") != hosts[0]:
                 raise Forbidden("Requests from other web pages are refused.")
@@ -66,7 +68,9 @@ class Guard:
             raise Forbidden("Requests from other web pages are refused.")
         given = headers.get(b"authorization", [])
         if len(given) != 1 or not self._is_ours(given[0]):
-            raise Unauthorized("Send `Authorization: Bearer <token>`; the token lies in private/token of the data directory.")
+            raise Unauthorized(
+                "Send `Authorization: Bearer <token>`; the token lies in private/token of the data directory."
+            )
 
     def _is_ours(self, header: bytes) -> bool:
         scheme, _, token = header.partition(b" ")

@@ -42,7 +42,9 @@ class HookRoute:
         if delivery.reply:
             await self._answer(outcome, delivery, receive, send)
         else:
-            await _respond(send, 202 if outcome.outcome == "stored" else 200, _as_json(outcome), b"application/json", ())
+            await _respond(
+                send, 202 if outcome.outcome == "stored" else 200, _as_json(outcome), b"application/json", ()
+            )
 
     async def _answer(self, outcome: Outcome, delivery: Delivery, receive: Receive, send: Send) -> None:
         gone = False
@@ -126,7 +128,11 @@ def _as_json(outcome: Outcome) -> bytes:
 
 
 async def _respond(
-    send: Send, status: int, body: bytes, kind: bytes, headers: "tuple[tuple[bytes, bytes], ...] | list[tuple[bytes, bytes]]"
+    send: Send,
+    status: int,
+    body: bytes,
+    kind: bytes,
+    headers: "tuple[tuple[bytes, bytes], ...] | list[tuple[bytes, bytes]]",
 ) -> None:
     start: Message = {
         "type": "http.response.start",

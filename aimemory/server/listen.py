@@ -68,7 +68,7 @@ class Listener:
     def __init__(self, app: ASGIApp, version: str) -> None:
         self._config = uvicorn.Config(
             app, lifespan="off", access_log=False, log_config=None, server_header=False, date_header=False,
-            timeout_keep_alive=75, ws="none",
+            timeout_keep_alive=75, ws="none", proxy_headers=False,
         )  # fmt: skip
         self._config.load()
         self._state = uvicorn.server.ServerState()

@@ -24,7 +24,7 @@ class SanitizedFormatter(logging.Formatter):
 
 
 def set_up_logging(path: Path, total_bytes: int, *, foreground: bool) -> None:
-    """Send all logging to the file, and in the foreground to stderr as well. `total_bytes` bounds all files together."""
+    """Send all logging to the file, in the foreground to stderr as well. `total_bytes` bounds all files together."""
     handlers: list[logging.Handler] = [
         logging.handlers.RotatingFileHandler(
             path, maxBytes=max(1 << 16, total_bytes // _FILES), backupCount=_FILES - 1, encoding="utf-8"

@@ -67,7 +67,7 @@ class Replies:
         )  # fmt: skip
         content = digest("brief", brief.text.value)
         text = answer(spec, event.event, brief.text)
-        if not text or self._given.get(session) == content and event.reason not in _AGAIN:
+        if not text or (self._given.get(session) == content and event.reason not in _AGAIN):
             self._remember(session, content)
             self._counters.brief(event.harness, "empty")
             return b""

@@ -74,7 +74,8 @@ class Api:
 
     async def write(self, request: Request) -> Response:
         given = await _body(request, {
-            "title": str, "body": str, "kind": str, "project": str, "cwd": str, "path": str, "version": str, "tags": list,
+            "title": str, "body": str, "kind": str, "project": str, "cwd": str, "path": str, "version": str,
+            "tags": list,
         })  # fmt: skip
         written = await self._memory.write_page(
             title=given.get("title", ""), body=given.get("body", ""), kind=given.get("kind", "note"),
@@ -92,7 +93,9 @@ class Api:
         )
 
     async def where(self, request: Request) -> Response:
-        return JSONResponse(await self._memory.where(request.query_params.get("cwd"), request.query_params.get("project")))
+        return JSONResponse(
+            await self._memory.where(request.query_params.get("cwd"), request.query_params.get("project"))
+        )
 
     async def projects(self, request: Request) -> Response:
         return JSONResponse({"projects": await self._memory.project_list()})

@@ -90,9 +90,8 @@ class Dedupe:
         recent = self._find_recent(event)
         if recent is not None:
             return recent.known, recent.stored
-        if self._loaded and not self._filter.may_hold(event.key):
-            if event.hash is None or not self._filter.may_hold(event.hash):
-                return None
+        if self._loaded and not any(self._filter.may_hold(digest) for digest in (event.key, event.hash) if digest):
+            return None
         for known in await self._lookup(event.key, event.hash):
             if known.key == event.key:
                 return known, None

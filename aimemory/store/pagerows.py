@@ -1,13 +1,12 @@
-"""From a page's bytes to its row in the index, through the privacy gate; used by live changes and by a rebuild alike."""
+"""From a page's bytes to its row in the index, through the privacy gate: for live changes and for a rebuild."""
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from aimemory.errors import AimemoryError
 from aimemory.index.pages import DeclaredProject, PageRow, upsert_pages
-from aimemory.model.ids import PageId, ProjectId, page_version
+from aimemory.model.ids import PageId, ProjectId, Version, page_version
 from aimemory.model.scope import GLOBAL_FOLDER, UNFILED_FOLDER
 from aimemory.privacy import Sanitized, sanitize_tree
 from aimemory.project.registry import project_id
@@ -88,17 +87,18 @@ def take_pages(files: WikiFiles) -> Callable[[sqlite3.Connection, Callable[[str,
     return fill
 
 
-def _row(t: dict[str, Any], version: str, stat: Stat, folders: Folders) -> PageRow:
+def _row(t: dict[str, Any], version: Version, stat: Stat, folders: Folders) -> PageRow:
     path = t["path"]
     folder = folder_of(path)
     front = t["front"]
     name = folder.rpartition("/")[2]
     project = ProjectId(name) if name in (UNFILED_FOLDER, GLOBAL_FOLDER) else folders.get(folder)
     return PageRow(
-        path=path, id=PageId(t["id"]), kind=t["kind"], title=t["title"], body=t["body"], version=version,  # type: ignore[arg-type]
+        path=path, id=PageId(t["id"]), kind=t["kind"], title=t["title"], body=t["body"], version=version,
         mtime_ns=stat.mtime_ns, size=stat.size, description=t["description"], tags=tuple(t["tags"]), status=t["status"],
-        created=t["created"], updated=t["updated"], project=project, workspace=PurePosixPath(path).parts[0] if folder else "",
-        problem=t["problem"], paths="\n".join(_texts(front.get("files"))), idents=" ".join(_texts(front.get("identifiers"))),
+        created=t["created"], updated=t["updated"], project=project, workspace=folder.partition("/")[0],
+        problem=t["problem"], paths="\n".join(_texts(front.get("files"))),
+        idents=" ".join(_texts(front.get("identifiers"))),
         declares=_declared(front, path) if t["kind"] == "project" and is_project_page(path) else None,
     )  # fmt: skip
 

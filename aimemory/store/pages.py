@@ -161,9 +161,11 @@ class Pages:
             "page",
             self._clock.now_ns(),
             texts.derive(
-                lambda p: {"op": op, "path": p, "version": version, "user": actor.user, "machine": actor.machine}
-                | ({"harness": actor.harness} if actor.harness else {})
-                | ({"session": actor.session} if actor.session else {})
+                lambda p: (
+                    {"op": op, "path": p, "version": version, "user": actor.user, "machine": actor.machine}
+                    | ({"harness": actor.harness} if actor.harness else {})
+                    | ({"session": actor.session} if actor.session else {})
+                )
             ),
         )
 

@@ -136,7 +136,9 @@ class Projector:
                     self._moved.clear()
                     await self._moved.wait()
         except TimeoutError:
-            raise Unavailable(f"The index shows {self.applied_seq} of {seq} lines; it is catching up. Try again.") from None
+            raise Unavailable(
+                f"The index shows {self.applied_seq} of {seq} lines; it is catching up. Try again."
+            ) from None
 
     async def run(self, pulse: Pulse) -> None:
         """Apply what comes until cancelled; a damaged index is rebuilt."""

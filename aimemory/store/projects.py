@@ -28,7 +28,7 @@ from aimemory.wiki.frontmatter import edit_field, render
 
 _SESSIONS = 5000
 _RULES_FRESH_NS = 2_000_000_000
-_KEEP_ALL = CaptureRules(mode="full", ignore=())
+KEEP_ALL = CaptureRules(mode="full", ignore=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Filing:
     """Where an event goes, and the capture rules that hold there. root: what the rules' paths are relative to."""
 
     project: Project
-    rules: CaptureRules = _KEEP_ALL
+    rules: CaptureRules = KEEP_ALL
     root: str | None = None
 
 
@@ -144,7 +144,7 @@ class Projects:
             project = await self._project_for(resolution)
         else:
             project = self._registry.by_id(project.id) or project
-        rules, problems = rules_from_table(resolution.capture)
+        rules, problems = rules_from_table(resolution.capture) if resolution.capture else (KEEP_ALL, [])
         self._note_problems(where, (*resolution.problems, *problems))
         return Filing(project, rules, resolution.capture_root or resolution.root)
 

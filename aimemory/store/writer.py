@@ -5,8 +5,9 @@ what arrives while a batch is being synced shares the next sync. Success is said
 """
 
 import asyncio
+import queue
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -58,7 +59,9 @@ class Writer:
     def __init__(self, journal: Journal, on_durable: Callable[[Sequence[Line]], None]) -> None:
         self._journal = journal
         self._on_durable = on_durable
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
+        self._batches: queue.SimpleQueue[list[_Item] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work_until_none, name="writer", daemon=True)
+        self._thread.start()
         self._pending: list[_Item] = []
         self._pending_bytes = 0
         self._busy = False
@@ -104,7 +107,8 @@ class Writer:
         """Refuse new changes, finish what was accepted, release the thread. Twice is fine."""
         self._closed = True
         await self._idle.wait()
-        self._thread.shutdown(wait=True)
+        self._batches.put(None)
+        await asyncio.to_thread(self._thread.join)
         self._journal.close()
 
     def _check_open(self) -> asyncio.AbstractEventLoop:
@@ -134,7 +138,12 @@ class Writer:
         batch = self._pending[:count]
         del self._pending[:count]
         self._pending_bytes -= size
-        self._thread.submit(self._work, batch)
+        self._batches.put(batch)
+
+    def _work_until_none(self) -> None:
+        """The thread's body. `_work` hands every error to who waits for it."""
+        while (batch := self._batches.get()) is not None:
+            self._work(batch)
 
     def _work(self, batch: list[_Item]) -> None:
         """In the worker thread: neighbouring lines share one append and one sync."""

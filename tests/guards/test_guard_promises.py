@@ -9,7 +9,9 @@ ROOT = Path(__file__).parents[2]
 
 def statements():
     text = (ROOT / "docs" / "PROMISES.md").read_text(encoding="utf-8")
-    return re.findall(r"^- \*\*(P\d+\.\d+)\*\* ", text, re.MULTILINE), re.findall(r"^- \*(P\d+\.\d+)\* ", text, re.MULTILINE)
+    return re.findall(r"^- \*\*(P\d+\.\d+)\*\* ", text, re.MULTILINE), re.findall(
+        r"^- \*(P\d+\.\d+)\* ", text, re.MULTILINE
+    )
 
 
 def named_by_tests():

@@ -84,7 +84,9 @@ def test_a_request_that_names_nothing_is_refused_in_a_plain_sentence(daemon):
 
 @pytest.mark.parametrize("query", [{"at": "soon"}, {"pid": "x"}, {"reply": "maybe"}, {"at": "9" * 30}])
 def test_parameters_that_make_no_sense_are_named(daemon, query):
-    status, _, body = daemon.request("POST", "/hook?harness=generic&event=note&" + "&".join(f"{k}={v}" for k, v in query.items()), b"{}")
+    status, _, body = daemon.request(
+        "POST", "/hook?harness=generic&event=note&" + "&".join(f"{k}={v}" for k, v in query.items()), b"{}"
+    )
 
     assert status == 400
     assert next(iter(query)) in json.loads(body)["error"]["message"]
@@ -110,7 +112,9 @@ def test_ten_mebibytes_are_taken_and_capped_while_others_are_answered(daemon):
     assert len(line["data"]["output"].encode()) <= 4096
 
 
-@pytest.mark.parametrize("payload", [{}, {"cwd": None, "session_id": None}, {"prompt": None, "timestamp": None}, [], 42, "text"])
+@pytest.mark.parametrize(
+    "payload", [{}, {"cwd": None, "session_id": None}, {"prompt": None, "timestamp": None}, [], 42, "text"]
+)
 def test_events_without_directory_session_or_time_land_in_unfiled_and_are_found(daemon, payload):
     status, _ = daemon.event("some-agent", "SomethingNew", payload)
 
@@ -138,7 +142,9 @@ def test_a_tool_event_of_an_unknown_session_starts_one_that_is_seen_everywhere(d
 def test_a_secret_through_every_entrance_reaches_no_byte_of_the_disk(daemon, tmp_path):
     where = repository(tmp_path / "shop")
     base = {"session_id": "s1", "cwd": str(where)}
-    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": f"use {CANARY} please", "prompt_id": CANARY}, where)
+    daemon.hook(
+        "claude-code", "UserPromptSubmit", {**base, "prompt": f"use {CANARY} please", "prompt_id": CANARY}, where
+    )
     daemon.hook("claude-code", "PostToolUse", {
         **base, "tool_name": "Bash", "tool_input": {"command": f"curl -H 'Authorization: Bearer {CANARY}' x"},
         "tool_response": {"stdout": f"export TOKEN={CANARY}", "stderr": ""}, "tool_use_id": "t1", CANARY: CANARY,

@@ -194,10 +194,15 @@ def test_a_data_path_too_long_for_a_socket_works(tmp_path):
 
 def test_proxy_variables_are_never_looked_at(daemon):
     daemon.settings = dict(daemon.settings)
-    env = daemon.env | {name: "http://127.0.0.1:9" for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy")}
+    env = daemon.env | dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"), "http://127.0.0.1:9")
 
     done = subprocess.run(
-        [sys.executable, "-I", "-m", "aimemory", "status"], env=env, capture_output=True, text=True, timeout=20, check=False
+        [sys.executable, "-I", "-m", "aimemory", "status"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr
@@ -277,8 +282,42 @@ def test_no_other_user_can_reach_socket_token_or_data(daemon):
 
 
 def test_another_address_needs_an_explicit_yes(tmp_path):
-    daemon = Daemon(tmp_path, server_host="0.0.0.0")  # noqa: S104
+    daemon = Daemon(tmp_path, server_host="0.0.0.0")
     done = daemon.cli("serve")
 
     assert done.returncode == 2
     assert "allow_remote" in done.stderr
+
+
+@pytest.mark.promise("P5.1")
+def test_everything_works_where_there_is_no_network_at_all(tmp_path):
+    alone = ["unshare", "-n", "-r"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("this machine allows no network namespaces")
+    daemon = Daemon(tmp_path)
+    script = (
+        f"'{sys.executable}' -I -m aimemory up && echo '{{\"session_id\": \"s\", \"prompt\": \"plant the lupins\"}}' | "
+        f"'{daemon.data.hook_launcher}' generic prompt && "
+        f"'{sys.executable}' -I -m aimemory search -p '*' lupins && '{sys.executable}' -I -m aimemory down"
+    )
+
+    done = subprocess.run(
+        [*alone, "/bin/sh", "-c", script], env=daemon.env, cwd=daemon.home, capture_output=True, text=True, timeout=60
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "plant the lupins" in done.stdout
+
+
+@pytest.mark.promise("P12.1")
+def test_status_names_for_each_harness_what_was_stored_what_was_not_and_why(daemon):
+    daemon.event("claude-code", "Stop", {"session_id": "s"})
+    daemon.event("claude-code", "Stop", b"{broken")
+    daemon.event("codex", "Stop", {"session_id": "s"})
+
+    shown = daemon.cli("status").stdout
+    counts = daemon.status()["capture"]
+
+    assert counts["claude-code"]["stored"] == 1 and counts["claude-code"]["rejected"] == 1
+    assert counts["claude-code"]["last"]["stored"]["event"] == "Stop"
+    assert "not JSON" in shown and "codex" in shown

@@ -48,7 +48,9 @@ def test_a_write_over_somebodys_edit_is_refused_with_the_text_that_stands(daemon
     assert status == 409
     assert b"But see the limits." in body
     assert "But see the limits." in file.read_text()
-    done = daemon.cli("write", "Use SQLite", "--path", page["path"], "--version", page["version"], "-b", "mine", cwd=shop)
+    done = daemon.cli(
+        "write", "Use SQLite", "--path", page["path"], "--version", page["version"], "-b", "mine", cwd=shop
+    )
     assert done.returncode == 3
 
 
@@ -68,7 +70,9 @@ def test_a_write_at_the_current_version_keeps_the_front_matter(daemon, shop):
 def test_creating_a_page_that_exists_is_a_conflict(daemon, shop):
     page = write(daemon)
 
-    status, _, _ = daemon.request("POST", "/api/v1/page", {"title": "x", "body": "y", "path": page["path"], "project": "shop"})
+    status, _, _ = daemon.request(
+        "POST", "/api/v1/page", {"title": "x", "body": "y", "path": page["path"], "project": "shop"}
+    )
 
     assert status == 409
 
@@ -92,7 +96,9 @@ def test_two_writers_at_one_version_give_one_write_and_one_conflict(daemon, shop
     "default/shop/a\x00b.md", "default\\shop\\x.md", "default/shop//x.md", "default/shop/x.txt",
 ])  # fmt: skip
 def test_no_path_leads_out_of_the_wiki(daemon, shop, path):
-    write_status = daemon.request("POST", "/api/v1/page", {"title": "x", "body": "y", "path": path, "project": "shop"})[0]
+    write_status = daemon.request("POST", "/api/v1/page", {"title": "x", "body": "y", "path": path, "project": "shop"})[
+        0
+    ]
     read_status = daemon.request("POST", "/mcp", b"{}")[0] and daemon.cli("read", path.replace("\x00", "")).returncode
 
     assert write_status == 400
@@ -103,14 +109,27 @@ def test_a_link_in_the_wiki_is_never_followed(daemon, shop, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (daemon.data.wiki / "default" / "shop" / "link").symlink_to(tmp_path / "elsewhere")
 
-    status = daemon.request("POST", "/api/v1/page", {"title": "x", "body": "y", "path": "default/shop/link/new.md", "project": "shop"})[0]
+    status = daemon.request(
+        "POST", "/api/v1/page", {"title": "x", "body": "y", "path": "default/shop/link/new.md", "project": "shop"}
+    )[0]
 
     assert status == 400
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_ten_titles_without_latin_letters_are_ten_pages_and_ten_hits(daemon, shop):
-    titles = ["データベースを選ぶ", "역사 기록", "Выбор базы", "اختيار قاعدة", "การเลือกฐาน", "数据库选择", "🙂🙃", "✨", "설정 파일", "結果を保存"]
+    titles = [
+        "データベースを選ぶ",
+        "역사 기록",
+        "Выбор базы",
+        "اختيار قاعدة",
+        "การเลือกฐาน",
+        "数据库选择",
+        "🙂🙃",
+        "✨",
+        "설정 파일",
+        "結果を保存",
+    ]
 
     paths = {write(daemon, title=title, body=f"About {title}.")["path"] for title in titles}
 
@@ -181,7 +200,9 @@ def test_a_commit_by_hand_between_two_of_ours_keeps_every_page(daemon, shop):
     second = write(daemon, title="Second")
     daemon.wait(lambda: second["path"] in git(daemon.data.wiki, "ls-files"), "the commit")
 
-    assert {first["path"], second["path"], "mine.md"} <= set(git(daemon.data.wiki, "ls-tree", "-r", "--name-only", "HEAD").split())
+    assert {first["path"], second["path"], "mine.md"} <= set(
+        git(daemon.data.wiki, "ls-tree", "-r", "--name-only", "HEAD").split()
+    )
     assert git(daemon.data.wiki, "status", "--porcelain") == ""
 
 
@@ -198,7 +219,13 @@ def filled(daemon, shop):
     """Events, a closed session, pages in two languages, a changed page, a brief that was given."""
     now = time.time_ns()
     for n in range(30):
-        daemon.event("generic", "prompt", {"session_id": f"s{n % 4}", "prompt": f"do thing {n}", "cwd": str(shop)}, at=now + n, pid=n)
+        daemon.event(
+            "generic",
+            "prompt",
+            {"session_id": f"s{n % 4}", "prompt": f"do thing {n}", "cwd": str(shop)},
+            at=now + n,
+            pid=n,
+        )
     daemon.event("generic", "session-end", {"session_id": "s1", "cwd": str(shop)})
     page = write(daemon, title="数据库", body="选择数据库 and getUserById")
     write(daemon, title="Second", body="text", tags=["a", "b"])
@@ -238,7 +265,9 @@ def test_a_damaged_content_table_is_made_right_from_the_files(daemon, shop):
     before = dump(daemon)
     daemon.stop()
     db = sqlite3.connect(daemon.data.index)
-    db.executescript("update page_text set body = 'rot'; update observation set text = 'rot'; delete from page where n = 1;")
+    db.executescript(
+        "update page_text set body = 'rot'; update observation set text = 'rot'; delete from page where n = 1;"
+    )
     db.commit()
     db.close()
     daemon.start()
@@ -280,7 +309,13 @@ def test_search_answers_while_many_write(daemon, shop):
         return daemon.request("POST", "/api/v1/search", {"query": f"thing {n}", "project": "*"})[0]
 
     def put(n):
-        return daemon.event("generic", "note", {"session_id": "w", "text": f"thing {n}", "cwd": str(shop)}, at=10**18 + n * 10**10, pid=n)[0]
+        return daemon.event(
+            "generic",
+            "note",
+            {"session_id": "w", "text": f"thing {n}", "cwd": str(shop)},
+            at=10**18 + n * 10**10,
+            pid=n,
+        )[0]
 
     with ThreadPoolExecutor(12) as pool:
         reads = [pool.submit(read, n) for n in range(120)]
@@ -332,5 +367,7 @@ def test_a_session_keeps_its_project_wherever_its_events_ran(daemon, shop):
     for cwd in ("/tmp/x", str(daemon.home), "/deleted/folder", "/"):
         daemon.event("generic", "post-tool", {"session_id": "s", "tool": "Bash", "cwd": cwd}, at=10**18, pid=len(cwd))
 
-    assert {line["data"]["project"] for line in daemon.lines("observation")} == {daemon.lines("observation")[0]["data"]["project"]}
-    assert len([p for p in daemon.get("/api/v1/projects")["projects"]]) == 1
+    assert {line["data"]["project"] for line in daemon.lines("observation")} == {
+        daemon.lines("observation")[0]["data"]["project"]
+    }
+    assert len(daemon.get("/api/v1/projects")["projects"]) == 1

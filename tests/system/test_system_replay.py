@@ -36,7 +36,9 @@ def test_every_event_of_a_scenario_is_stored_once_and_nothing_is_injected_into_t
     stored = Counter(line["data"]["event"] for line in daemon.lines("observation"))
     assert stored == Counter(row["event"] for row in events)
     spec = load_registry().get(harness)
-    assert all(line["data"]["kind"] == "other" or spec.row(line["data"]["event"]).kind for line in daemon.lines("observation"))
+    assert all(
+        line["data"]["kind"] == "other" or spec.row(line["data"]["event"]).kind for line in daemon.lines("observation")
+    )
     assert {line["data"]["project"] for line in daemon.lines("observation")} != {"_unfiled"}
 
 
@@ -61,7 +63,9 @@ def test_codex_starts_with_what_claude_code_did_in_the_same_directory(daemon, tm
     brief = additional_context(codex_start(daemon, where))
 
     assert len(brief) <= 6000
-    goal = next(r["payload"]["prompt"] for r in scenarios("claude-code")["tool-failure"] if r["event"] == "UserPromptSubmit")
+    goal = next(
+        r["payload"]["prompt"] for r in scenarios("claude-code")["tool-failure"] if r["event"] == "UserPromptSubmit"
+    )
     assert goal.split("[[")[0].strip()[:20] in brief
     assert "ls /nonexistent-dir" in brief and "exit code 2" in brief
     assert "main" in brief and git(where, "rev-parse", "--short", "HEAD").strip()[:7] in brief
@@ -114,7 +118,9 @@ def test_a_session_that_never_reported_a_start_gets_its_brief_at_its_first_promp
     replay(daemon, "claude-code", "tool-failure", where)
 
     first = daemon.hook("codex", "UserPromptSubmit", {"session_id": "c9", "cwd": str(where), "prompt": "go on"}, where)
-    second = daemon.hook("codex", "UserPromptSubmit", {"session_id": "c9", "cwd": str(where), "prompt": "and on"}, where)
+    second = daemon.hook(
+        "codex", "UserPromptSubmit", {"session_id": "c9", "cwd": str(where), "prompt": "and on"}, where
+    )
 
     assert json.loads(first.stdout)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
     assert second.stdout == b""
@@ -138,15 +144,13 @@ def test_what_was_injected_is_not_captured_again(daemon, tmp_path):
 def test_one_page_per_closed_session_is_written_and_found(daemon, tmp_path):
     where = repository(tmp_path / "project")
     replay(daemon, "claude-code", "first-run", where)
-    sessions = {r["payload"]["session_id"] for r in scenarios("claude-code")["first-run"] if r["event"] == "SessionEnd"}
+    ended = {r["payload"]["session_id"] for r in scenarios("claude-code")["first-run"] if r["event"] == "SessionEnd"}
 
-    daemon.wait(lambda: len(daemon.pages()) == 1, "the page of the session that did something")
-    (page,) = daemon.pages()
-    text = page.read_text()
+    daemon.wait(lambda: len(daemon.pages()) == len(ended), "a page for each session that ended")
+    texts = [page.read_text() for page in daemon.pages()]
 
-    assert text.startswith("---\ntype: session\n")
-    assert "notes.md" in text
-    assert len(sessions) >= 1
+    assert all(text.startswith("---\ntype: session\n") for text in texts)
+    assert sum("notes.md" in text for text in texts) == 1
     assert any(hit["kind"] == "session" for hit in daemon.search("greeting"))
 
 
@@ -158,7 +162,9 @@ def test_an_end_that_comes_three_times_writes_one_page(daemon, tmp_path):
         daemon.hook("claude-code", "SessionEnd", {**base, "reason": reason}, where)
 
     daemon.wait(daemon.pages, "a page")
-    daemon.wait(lambda: len(daemon.lines("done")) >= 1 and daemon.status()["tasks"][3]["queue"] == 0, "all closings are done")
+    daemon.wait(
+        lambda: len(daemon.lines("done")) >= 1 and daemon.status()["tasks"][3]["queue"] == 0, "all closings are done"
+    )
     assert len(daemon.pages()) == 1
 
 

@@ -62,6 +62,14 @@ def test_every_kind_of_change_is_told_apart(repo: Path, git: Git) -> None:
     assert found.lines == Known(LineCount(files=4, added=4, removed=2))
 
 
+def test_a_file_that_was_only_touched_is_no_change(repo: Path) -> None:
+    os.utime(repo / "a.txt", ns=(1, 1))
+
+    found = facts(repo)
+
+    assert (found.uncommitted, found.lines) == (Known(Changes()), Known(LineCount(0, 0, 0)))
+
+
 def test_names_with_any_bytes_arrive_whole(repo: Path) -> None:
     names = ["with space", "new\nline", "ünï", "tab\t", '"quoted"', os.fsdecode(b"\xff")]
     for name in names:

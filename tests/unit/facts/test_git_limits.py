@@ -102,15 +102,18 @@ def test_a_git_that_is_not_there_is_named(repo: Path) -> None:
     assert "could not be started" in found.head.reason
 
 
-def test_output_beyond_the_limit_is_cut_and_the_process_ended(repo: Path) -> None:
+def test_output_beyond_the_limit_is_cut_and_the_process_ended(repo: Path, wrapper: Wrapper, tmp_path: Path) -> None:
+    endless = wrapper('echo $$ > "$(dirname "$0")/pids"; yes')
+
     async def run() -> Output | Unknown:
         deadline = asyncio.get_running_loop().time() + 20
-        return await GitRunner(str(repo), deadline, 20, output_bytes=10).run("log")
+        return await GitRunner(str(repo), deadline, 20, endless, output_bytes=100_000).run("log")
 
     done = asyncio.run(run())
 
     assert isinstance(done, Output)
-    assert (len(done.stdout), done.cut) == (10, True)
+    assert (len(done.stdout), done.cut) == (100_000, True)
+    assert_all_gone(tmp_path / "pids")
 
 
 def test_a_foreign_owner_is_the_reason_given(repo: Path, wrapper: Wrapper, tmp_path: Path) -> None:
@@ -160,11 +163,18 @@ def test_nothing_that_a_repository_configures_is_run(repo: Path, git: Git, tmp_p
         (repo / ".git/hooks" / hook).symlink_to(evil)
     os.utime(repo / "a.txt", ns=(1, 1))
     (repo / "b.txt").write_text("changed\n")
+    signed = tmp_path / "signed"
+    headers, _, message = git(repo, "cat-file", "commit", "HEAD").partition("\n\n")
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
+    signed.write_text(f"{headers}\n{signature}\n\n{message}")
+    commit = git(repo, "hash-object", "-t", "commit", "-w", str(signed)).strip()
+    (repo / ".git/refs/heads/main").write_text(f"{commit}\n")
 
     found = facts(repo)
 
     assert isinstance(found.uncommitted, Known)
     assert "b.txt" in {change.path for change in found.uncommitted.value.entries}
+    assert (found.head, found.subject) == (Known(commit), Known("First commit"))
     assert not mark.exists()
 
 

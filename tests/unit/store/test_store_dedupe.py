@@ -14,7 +14,9 @@ def digest(number):
 
 
 def event(key, at, *, content=None, session="s"):
-    return Known(key=digest(key), hash=digest(content) if content is not None else None, at_ns=at * SECOND, session=session)
+    return Known(
+        key=digest(key), hash=digest(content) if content is not None else None, at_ns=at * SECOND, session=session
+    )
 
 
 class Index:

@@ -1,0 +1,128 @@
+"""The daemon as a whole: start, memory, durable events per second, beside the floors of the same run."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+
+from living import Daemon
+
+HERE = Path(__file__).parent
+FLOOR_APP = """
+import asyncio, sys, uvloop
+from aimemory.server.listen import Listener, unix_socket
+from pathlib import Path
+async def app(scope, receive, send):
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"{}"})
+async def main():
+    await Listener(app, "0").open([unix_socket(Path(sys.argv[1]))])
+    print("up", flush=True)
+    await asyncio.Event().wait()
+uvloop.run(main())
+"""
+
+
+def say(what: str, **figures: object) -> None:
+    print(json.dumps({"bench": "daemon", "what": what, **figures}), flush=True)
+
+
+def load(sock: object, clients: int, count: int) -> dict[str, object]:
+    done = subprocess.run(
+        [sys.executable, str(HERE / "_load.py"), str(sock), str(clients), str(count)], capture_output=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def rss_mb(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return round(int(line.split()[1]) / 1024, 1)
+    return 0.0
+
+
+def sync_floor(folder: Path) -> None:
+    times = []
+    with (folder / "floor").open("ab", buffering=0) as file:
+        for _ in range(200):
+            before = time.perf_counter()
+            file.write(b"x" * 4096)
+            os.fdatasync(file.fileno())
+            times.append(time.perf_counter() - before)
+    times.sort()
+    say("append 4 KiB + fdatasync", p50_ms=round(times[100] * 1e3, 3), p95_ms=round(times[190] * 1e3, 3))
+
+
+def http_floor(folder: Path) -> None:
+    sock = folder / "floor.sock"
+    floor = subprocess.Popen([sys.executable, "-c", FLOOR_APP, str(sock)], stdout=subprocess.PIPE)
+    floor.stdout.readline()
+    for clients, count in ((16, 16000), (1, 3000)):
+        say("floor: POST answered by nothing but uvicorn's protocol", **load(sock, clients, count))
+    floor.terminate()
+    floor.wait()
+
+
+def first_answers(folder: Path) -> None:
+    """From the start of the process to the first event's and the first MCP call's answer, and memory when idle."""
+    daemon = Daemon(folder / "start")
+    before = time.perf_counter()
+    with (folder / "err").open("ab") as errors:
+        daemon.process = subprocess.Popen(
+            [sys.executable, "-I", "-m", "aimemory", "serve"],
+            env=daemon.env, cwd="/", stdout=subprocess.DEVNULL, stderr=errors,
+        )  # fmt: skip
+    while True:
+        try:
+            daemon.event("generic", "note", {"text": "first"})
+            break
+        except (OSError, ConnectionError):
+            time.sleep(0.002)
+    say("start to the first event's answer", s=round(time.perf_counter() - before, 3))
+    say("memory before the MCP library", mb=rss_mb(daemon.process.pid))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    before = time.perf_counter()
+    status, _, _ = daemon.request("POST", "/mcp", call, headers)
+    say("first MCP call, library included", s=round(time.perf_counter() - before, 3), status=status)
+    say("memory, empty, everything loaded", mb=rss_mb(daemon.process.pid))
+    daemon.close()
+
+
+def events(folder: Path) -> None:
+    daemon = Daemon(folder / "events").start()
+    load(daemon.data.socket, 16, 1600)
+    daemon.wait(lambda: [t for t in daemon.status()["tasks"] if t["last"] == "loaded"], "the MCP library is loaded")
+    for clients, count in ((16, 24000), (1, 6000)):
+        figures = load(daemon.data.socket, clients, count)
+        before = time.perf_counter()
+        while daemon.status()["index"]["lag"]:
+            time.sleep(0.01)
+        say("durable events", **figures, projector_level_after_s=round(time.perf_counter() - before, 2))
+    say("memory after these events", mb=rss_mb(daemon.process.pid), events=daemon.status()["counts"]["observations"])
+    took = daemon.stop()
+    say("clean stop", s=round(took, 2))
+    daemon.close()
+
+
+def main() -> None:
+    say("machine", cpu=platform.processor() or platform.machine(), cores=os.cpu_count(),
+        python=platform.python_version(), load=round(os.getloadavg()[0], 1))  # fmt: skip
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sync_floor(folder)
+        http_floor(folder)
+        first_answers(folder)
+        events(folder)
+
+
+if __name__ == "__main__":
+    main()

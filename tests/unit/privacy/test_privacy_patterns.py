@@ -1,0 +1,155 @@
+"""Walks the tables: every example must go, alone and embedded; every look-alike must stay byte for byte."""
+
+import re
+
+import pytest
+
+from aimemory.privacy import RuleSet, sanitize, sanitize_payload, sanitize_tree
+from aimemory.privacy.contexts import CONTEXTS, FORMS
+from aimemory.privacy.patterns import VENDORS
+from aimemory.privacy.prefilter import ROWS, active, narrowed
+from aimemory.privacy.rules import DEFAULT
+
+TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *FORMS)]
+NAMES = [f"{i}-{row[0]}" for i, row in enumerate(TABLE)]
+
+
+def plain(example: str) -> str:
+    return example.replace("«", "").replace("»", "")
+
+
+def secrets(example: str) -> list[str]:
+    return re.findall("«(.*?)»", example, re.DOTALL) or [example]
+
+
+def test_tables_are_as_large_as_promised():
+    assert len({row.kind for row in VENDORS}) >= 70
+    assert len({row.kind for row in CONTEXTS}) + len(FORMS) >= 16
+
+
+@pytest.mark.promise("P4.2")
+@pytest.mark.parametrize(("examples", "lookalikes"), [row[1:] for row in TABLE], ids=NAMES)
+def test_examples_go_and_lookalikes_stay(examples, lookalikes):
+    for example in examples:
+        text = plain(example)
+        for form in (text, f"before {text} after\nnext line", f"line\n{text}\nline"):
+            clean = sanitize(form).value
+            assert "[redacted:" in clean
+            assert not [secret for secret in secrets(example) if secret in clean], form
+            assert sanitize(clean).value == clean
+    for text in lookalikes:
+        for form in (text, f"before {text} after\nnext line", f"{text}\n"):
+            assert sanitize(form).value == form
+
+
+@pytest.mark.parametrize("row", VENDORS, ids=[f"{i}-{row.kind}" for i, row in enumerate(VENDORS)])
+def test_vendor_secret_goes_when_glued_to_something(row):
+    for secret in row.examples:
+        for before, after in (
+            ("中", "文"),
+            ("_", ""),
+            ("\\n", "\\n"),
+            ("\x1b[32m", "\x1b[0m"),
+            ("=", "&x=1"),
+            ("%3D", ""),
+            ('"', '"'),
+        ):
+            clean = sanitize(before + secret + after).value
+            assert secret not in clean, before
+            assert clean.startswith(before)
+
+
+@pytest.mark.parametrize("row", CONTEXTS, ids=[f"{i}-{row.kind}" for i, row in enumerate(CONTEXTS)])
+def test_context_is_redacted_around_the_secret_only(row):
+    for example in row.examples:
+        parts = re.split("«.*?»", example, flags=re.DOTALL)
+        pattern = r"\[redacted:[\w-]+\]".join(map(re.escape, parts))
+        assert re.fullmatch(pattern, sanitize(plain(example)).value)
+
+
+def test_secrets_go_from_every_place_of_a_payload():
+    for row in VENDORS:
+        for secret in row.examples:
+            tree = {"a": [f"x {secret} y", {secret: 1}], "b": "nothing to see"}
+            assert secret not in str(sanitize_tree(tree).value)
+
+
+def test_prefilter_asks_for_every_row_that_matches():
+    for i, row in enumerate(ROWS):
+        for example in row.examples:
+            for text in (plain(example), "x " * 300 + plain(example) + " y" * 300):
+                assert i in active(text, DEFAULT).rows
+                assert i in narrowed(text, active("z " + text, DEFAULT)).rows
+
+
+def test_placeholders_and_marks_call_for_nothing_more():
+    for row in (*VENDORS, *CONTEXTS):
+        text = f"[redacted:{row.kind}]=[redacted:{row.kind}]: hunter2xyz [… 12,345 bytes cut …]"
+        assert sanitize(text).value == text
+
+
+def test_kinds_that_are_not_wanted_stay():
+    secret = VENDORS[1].examples[0]
+
+    assert sanitize(secret, RuleSet(frozenset({"jwt"}))).value == secret
+    assert sanitize(secret, RuleSet(frozenset({"github-token"}))).value == "[redacted:github-token]"
+
+
+def test_vendor_names_what_context_finds_too():
+    secret = VENDORS[1].examples[0]
+
+    assert sanitize(f"GITHUB_TOKEN={secret}").value == "GITHUB_TOKEN=[redacted:github-token]"
+
+
+def test_placeholder_holds_nothing_of_the_secret():
+    one, other = sanitize("password=hunter2xyz"), sanitize("password=hunter3abc")
+
+    assert one.value == other.value == "password=[redacted:password]"
+
+
+BODY = "\n".join("MIIEvQ" + "IBADANBgkqhkiG9w0BAQEFAASC" * 2 for _ in range(6))
+
+
+@pytest.mark.parametrize("label", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
+@pytest.mark.parametrize("join", ["\n", "\\n", "\r\n", '\\n" +\n  "', "\n+", "\n    "])
+def test_private_key_goes_however_its_lines_are_joined(label, join):
+    begin, end = f"-----BEGIN {label}PRIVATE KEY-----", f"-----END {label}PRIVATE KEY-----"
+    text = "before " + join.join([begin, *BODY.split("\n"), end]) + " after"
+
+    assert sanitize(text).value == "before [redacted:private-key] after"
+
+
+def test_private_key_goes_when_either_end_is_cut_away():
+    begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
+
+    assert sanitize(f"cat key\n{begin}\n{BODY}").value == "cat key\n[redacted:private-key]"
+    assert "MIIE" not in sanitize(f"tail key\n{BODY}\n{end}\ndone").value
+    assert sanitize(f"tail key\n{BODY}\n{end}\ndone").value.endswith("[redacted:private-key]\ndone")
+
+
+def test_private_key_goes_from_numbered_lines_and_behind_its_headers():
+    begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+    lines = [begin, "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0123", "", *BODY.split("\n"), end]
+
+    assert "MIIE" not in sanitize("\n".join(f"{n:6}\t{line}" for n, line in enumerate(lines, 1))).value
+    assert sanitize("\n".join(lines)).value == "[redacted:private-key]"
+
+
+def test_names_of_armour_and_certificates_stay():
+    for text in (
+        'if "-----BEGIN PRIVATE KEY-----" in text:\n    raise ValueError("no keys here, please")\n',
+        'BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"\n',
+        f"-----BEGIN CERTIFICATE-----\n{BODY}\n-----END CERTIFICATE-----\n",
+        f"-----BEGIN PUBLIC KEY-----\n{BODY}\n-----END PUBLIC KEY-----\n",
+    ):
+        assert sanitize(text).value == text
+
+
+def test_key_behind_escapes_in_a_json_payload_goes():
+    body = (
+        b'{"output": "-----BEGIN PRIVATE KEY-----\\n'
+        + BODY.replace("\n", "\\n").encode()
+        + b'\\n-----END PRIVATE KEY-----\\n"}'
+    )
+
+    assert sanitize_payload(body).value == {"output": "[redacted:private-key]\n"}
