@@ -24,6 +24,7 @@ from aimemory.model.protocols import Clock
 from aimemory.model.scope import Project
 from aimemory.privacy import Sanitized, sanitize
 from aimemory.sessions.reader import Sessions
+from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 
 _LOOK_BACK = 30
@@ -44,8 +45,11 @@ class Composer:
     """Makes briefs. key: secret of the fence's tag. title_of: a harness's name as people write it."""
 
     def __init__(
-        self, *, reader: Reader, sessions: Sessions, key: bytes, title_of: Callable[[str], str], clock: Clock
-    ) -> None:
+        self, *, reader: Reader, sessions: Sessions, projects: Projects, key: bytes, title_of: Callable[[str], str],
+        clock: Clock, home: str,
+    ) -> None:  # fmt: skip
+        self._projects = projects
+        self._home = home
         self._clock = clock
         self._reader = reader
         self._sessions = sessions
@@ -114,4 +118,6 @@ class Composer:
         ]
 
     async def _git(self, cwd: str | None, limit_s: float) -> GitSummary | None:
-        return await look(cwd, limit_s, self._clock) if cwd else None
+        if cwd is None:
+            return None
+        return await look(await self._projects.checkout(cwd), limit_s, self._clock, self._home)

@@ -74,6 +74,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     closer = Closer(
         writer=writer, projector=projector, reader=reader, pages=pages, projects=projects, sessions=sessions,
         actor=actor, clock=clock, idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of,
+        home=config.home,
     )  # fmt: skip
     worker, counters, rejects = Worker(), Counters(clock), Rejects(data.rejects, clock)
 
@@ -87,8 +88,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )  # fmt: skip
     drain = Drain(data.spool, data.rejects, intake)
     composer = Composer(
-        reader=reader, sessions=sessions, key=load_key(data.private / "fence"), title_of=title_of, clock=clock
-    )
+        reader=reader, sessions=sessions, projects=projects, key=load_key(data.private / "fence"), title_of=title_of,
+        clock=clock, home=config.home,
+    )  # fmt: skip
     state = State(started_ns=clock.now_ns(), tightened=tightened)
     stopping = asyncio.Event()
 

@@ -12,12 +12,18 @@ from aimemory.privacy import sanitize_tree
 _LEAF_BYTES = 1024
 
 
-async def look(cwd: str, limit_s: float, clock: Clock) -> GitSummary:
-    """Branch, head and what is not committed in the checkout of `cwd`; what took longer than the limit is unknown."""
+async def look(checkout: str | None, limit_s: float, clock: Clock, home: str) -> GitSummary:
+    """Branch, head and what is not committed in a checkout; what took longer than the limit is unknown.
+
+    checkout: top of the work tree, None where a directory lies in none. home: whose git configuration says which
+    repositories of other owners are trusted (`safe.directory`).
+    """
     at_ns = clock.now_ns()
+    if checkout is None:
+        return GitSummary(reason="not a git repository", checked_at_ns=at_ns)
     if limit_s <= 0:
         return GitSummary(reason="git probes are switched off", checked_at_ns=at_ns)
-    return _clean(git_summary(await git_facts(cwd, timeout_s=limit_s), at_ns))
+    return _clean(git_summary(await git_facts(checkout, timeout_s=limit_s, home=home), at_ns))
 
 
 def _clean(found: GitSummary) -> GitSummary:

@@ -53,7 +53,7 @@ class Closer:
 
     def __init__(
         self, *, writer: Writer, projector: Projector, reader: Reader, pages: Pages, projects: Projects,
-        sessions: Sessions, actor: Actor, clock: Clock, idle_ns: int, title_of: HarnessTitle,
+        sessions: Sessions, actor: Actor, clock: Clock, idle_ns: int, title_of: HarnessTitle, home: str,
     ) -> None:  # fmt: skip
         self._writer = writer
         self._projector = projector
@@ -65,6 +65,7 @@ class Closer:
         self._clock = clock
         self._idle_ns = idle_ns
         self._title_of = title_of
+        self._home = home
         self._queue: dict[SessionId, None] = {}
         self._wake = asyncio.Event()
 
@@ -107,13 +108,18 @@ class Closer:
             await self._note("done", session, None, row.last_seq)
             return None
         project = self._projects.by_id(row.project) or self._projects.unfiled
-        git = await look(state.cwd, _GIT_TIMEOUT_S, self._clock) if state.cwd else None
+        git = await self._git(state.cwd)
         page = self._page(state, git, project, row)
         target = await self._target(row, page, project)
         await self._note("intent", session, target.path, row.last_seq)
         await self._write(target, page, state)
         await self._note("done", session, target.path, row.last_seq)
         return target.path
+
+    async def _git(self, cwd: str | None) -> GitSummary | None:
+        if cwd is None:
+            return None
+        return await look(await self._projects.checkout(cwd), _GIT_TIMEOUT_S, self._clock, self._home)
 
     def _page(self, state: SessionState, git: GitSummary | None, project: Project, row: SessionRow) -> SessionPage:
         silent = None if row.has_ended else f"silent for {self._idle_ns // 60_000_000_000} minutes"

@@ -31,7 +31,7 @@ from aimemory.store.writer import Writer
 LIMIT_BYTES = 10 << 20
 _INLINE_BYTES = 256 << 10
 _LEAF_BYTES = 64 << 10
-_DELIVERIES = 512
+_REMEMBERED = 512
 _FAR_FUTURE_NS = 86_400_000_000_000
 
 
@@ -75,6 +75,7 @@ class Intake:
         self._rejects = rejects
         self._counters = counters
         self._on_stored = on_stored
+        self._session_ids: dict[tuple[str, str], SessionId] = {}
         self._deliveries: dict[tuple[str | None, ...], Sanitized[Delivery]] = {}
         self._global_rules = CaptureRules(mode=config.capture.mode, ignore=())
 
@@ -105,7 +106,7 @@ class Intake:
         event = decoded.value
         now = self._clock.now_ns()
         at_ns = event.at_ns if event.at_ns is not None and 0 < event.at_ns < now + _FAR_FUTURE_NS else now
-        session = session_id(event.harness, event.native_session) if event.native_session else None
+        session = self._session_id(event.harness, event.native_session)
         filing = await self._projects.file(session, event.cwd)
         kept = self._apply_rules(decoded, filing)
         if isinstance(kept, Dropped):
@@ -117,13 +118,23 @@ class Intake:
             return await self._duplicate(found, filing, session, event)
         return await self._store(known, kept, filing, session)
 
+    def _session_id(self, harness: str, native: str | None) -> SessionId | None:
+        if not native:
+            return None
+        known = self._session_ids.get((harness, native))
+        if known is None:
+            if len(self._session_ids) >= _REMEMBERED:
+                self._session_ids.clear()
+            known = self._session_ids[harness, native] = session_id(harness, native)
+        return known
+
     def _said(self, delivery: Delivery) -> Sanitized[Delivery]:
         """`sanitise_delivery`, remembered: harness, event and directory are the same for most events."""
         key = (delivery.harness, delivery.event, delivery.cwd, delivery.session_id)
         texts = self._deliveries.get(key)
         if texts is None:
             texts = sanitise_delivery(delivery)
-            if len(self._deliveries) >= _DELIVERIES:
+            if len(self._deliveries) >= _REMEMBERED:
                 self._deliveries.clear()
             self._deliveries[key] = texts
         at_ns, pid, reply = delivery.at_ns, delivery.pid, delivery.reply

@@ -21,12 +21,8 @@ Version = NewType("Version", str)
 
 def digest(*parts: str, size: int = 8) -> str:
     """Hex digest of `size` bytes over the parts; parts can't run into one another."""
-    h = blake2b(digest_size=size)
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        h.update(len(raw).to_bytes(8, "big"))
-        h.update(raw)
-    return h.hexdigest()
+    joined = "".join([f"{len(part)}:{part}" for part in parts])
+    return blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
 
 
 def session_id(harness: str, native: str) -> SessionId:

@@ -31,11 +31,14 @@ SCAN = (
     rf"|(?P<tag>>)"
     rf"|(?P<prose>{_CLOSE}{_FOR}(?:[ \t]{{1,4}}(?:is|was|ist|war|lautet|est|es|è|é|equals)(?::|[ \t])[ \t]{{0,4}}"
     r"|[ \t]{0,2}(?:就是|设置为|设为|改为|是|为|為|は|は、|는|은)[ \t：:]{0,4}))"
+    r"|(?P<call>\\{0,3}[\"'] ?, ?(?=\\{0,3}[\"']))"
+    r"|(?P<gap>[ \t]{1,4}(?=[`\"']?[!-&*-~]{0,24}[0-9])(?=[`\"']?[!-~]{12}))"
     r"|(?P<end>[ \t]{0,4}(?:\n|\Z))"
     r")"
 )
 """A secret's name and what leads from it to the value. Over lowered text; never wider than `spans.MARGIN`."""
 
+_LOOSE = ("call", "gap")
 _OPEN_QUOTE = re.compile(r"[rbufRBUF]{0,2}(\\{0,3}(?:\"\"\"|[\"'`])|&quot;|&#3[49];|\*\*)")
 _BARE = re.compile(
     r"(?:[^\s\"'`<>&;,)\]}|\\\uFFFD\x1b\u2e80-\ua4cf\uac00-\ud7a3\uff00-\uffef]|\\(?![nrtu\"'\\])"
@@ -48,6 +51,8 @@ _NO_VALUE = frozenset("$<{([%=|)]};, \t\r\n") | {""}
 _QUOTED_MOST = 4096
 _BARE_MOST = 64
 """An unquoted value is judged by so many characters; if it is a secret, it goes on to its end."""
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]")
+_FIRST_WORD = re.compile(r"(?i:api|access|secret|private|encryption|signing|license) (?!\n)")
 _GAP = re.compile(r"[ \t]{1,4}")
 _LINE_LEAD = re.compile(r"[ \t]*(?:[-*#>+$|]\s*|//\s*|export\s+|set\s+|env\s+|\d+[\t→:]\s*)*[\"']?\Z", re.IGNORECASE)
 _LINE_REST = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\\n|\\r|\Z)")
@@ -107,7 +112,7 @@ def _judged(text: str, base: int, m: "re.Match[str]") -> Span | None:
         return _bare_span(text, place, first, quote.end(), base, m)
     if not content or content[0] in " +,);:]}" or m.lastgroup == "tag":
         return None
-    return _span(place._replace(quoted=True), content, quote.end())
+    return _span(place._replace(quoted=True, loose=m.lastgroup in _LOOSE), content, quote.end())
 
 
 def _bare_span(text: str, place: Place, first: int, start: int, base: int, m: "re.Match[str]") -> Span | None:
@@ -127,6 +132,7 @@ def _bare_span(text: str, place: Place, first: int, start: int, base: int, m: "r
         or m.lastgroup in ("tag", "pair")
         or (_LINE_REST.match(text, end) is not None and _leads(text, first)),
         prose=m.lastgroup == "prose",
+        loose=m.lastgroup in _LOOSE,
     )
     span = _span(place, value.rstrip(".,:;。，!?" if place.prose else ".,:;"), start, after)
     if span is not None and end - start >= _BARE_MOST:
@@ -153,9 +159,11 @@ def _span(place: Place, value: str, start: int, after: str = "") -> Span | None:
 
 
 def _name_start(text: str, at: int) -> int:
-    least = max(0, at - 48)
-    while at > least and (text[at - 1].isalnum() or text[at - 1] in "_-.") and text[at - 1].isascii():
-        at -= 1
+    backwards = text[max(0, at - 48) : at][::-1]
+    end = _NO_NAME.search(backwards)
+    at -= end.start() if end else len(backwards)
+    if text[at - 1 : at] == " " and (spaced := _FIRST_WORD.search(text, max(0, at - 12), at)):
+        return spaced.start()
     return at
 
 

@@ -27,9 +27,8 @@ def parsed(body: bytes) -> "Json":
 
 
 def _decoded(text: str) -> "Json":
-    decoder = json.JSONDecoder(strict=False, parse_constant=_no_number, parse_float=_finite)
     try:
-        return decoder.decode(text)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:  # not chained: that error holds the whole text
         problem = f"it breaks off or goes wrong at character {error.pos} (line {error.lineno}, column {error.colno})"
     except ValueError:
@@ -44,6 +43,9 @@ def _no_number(name: str) -> None:
 def _finite(digits: str) -> float | None:
     number = float(digits)
     return number if number - number == 0 else None
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_no_number, parse_float=_finite)
 
 
 def _cut_depth(text: str) -> str:

@@ -18,7 +18,7 @@ from aimemory.privacy.values import (
 )
 
 WORDS = (
-    r"(?:passw(?:or)?ds?|passphrase|passcode|passwort|kennwort|(?<=mot de )passe|contraseña|hasło|пароль"
+    r"(?:passw(?:or)?ds?|passphrase|passcode|passwort|kennwort|passe(?![a-z])|contraseña|hasło|пароль"
     r"|パスワード|비밀번호|密码|密碼|口令|(?:(?<![a-z])|(?<=db|my)|(?<=ftp)|(?<=user|smtp|mail|root))pass"
     r"|(?<![a-z])pw|pwd"
     r"|secret|token|credentials?|authorization|密钥|密鑰|令牌|key|auth)"
@@ -38,7 +38,10 @@ SUFFIX = (
 """What may follow such a word in a name without changing that it names a secret (`SECRET_KEY_BASE`)."""
 
 _NAME_END = re.compile(rf"({WORDS}){SUFFIX}\Z")
-_TOKEN_WORDS = frozenset(("secret", "token", "credential", "credentials", "authorization", "密钥", "密鑰", "令牌"))
+_NEED_MORE = frozenset(
+    ("secret", "token", "credential", "credentials", "authorization", "密钥", "密鑰", "令牌", "key", "auth")
+)
+"""Words that announce something less certain than a password."""
 _SECRET_KEYS = (
     "apikey", "appkey", "accesskey", "secretkey", "privatekey", "authkey", "encryptionkey", "signingkey", "masterkey",
     "accountkey", "servicekey", "licensekey", "subscriptionkey", "storagekey", "sharedkey", "applicationkey",
@@ -64,6 +67,7 @@ class Place(NamedTuple):
     header: an Authorization header. env: an upper-case name with `=` directly behind it, as in shells.
     literal: the value is the rest of its line, or follows `=` directly, so that it is hardly a variable.
     prose: introduced by a word (`is`) and not by a sign. quoted: stands in quotes.
+    loose: only stands behind the name, so that nothing but its look tells.
     """
 
     kind: str
@@ -73,6 +77,7 @@ class Place(NamedTuple):
     literal: bool = False
     prose: bool = False
     quoted: bool = False
+    loose: bool = False
 
 
 def place_of(name: str) -> Place | None:
@@ -82,17 +87,16 @@ def place_of(name: str) -> Place | None:
     if found is None:
         return None
     word = found[1]
+    if word not in _NEED_MORE:
+        return Place("password", 3)
     joined = re.sub(r"[^a-z0-9]", "", low[: found.end(1)])
     if joined.endswith(_OPEN_NAMES):
         return None
     if word in ("key", "auth"):
         return Place("api-key", 2) if joined.endswith(_SECRET_KEYS) else Place("key", 1)
-    if word in _TOKEN_WORDS:
-        header = word == "authorization"
-        return Place(
-            "authorization" if header else "secret" if word in ("secret", "密钥", "密鑰") else "token", 2, header=header
-        )
-    return Place("password", 3)
+    header = word == "authorization"
+    kind = "authorization" if header else "secret" if word in ("secret", "密钥", "密鑰") else "token"
+    return Place(kind, 2, header=header)
 
 
 def is_scheme(word: str) -> bool:
@@ -123,8 +127,12 @@ def hopeless(value: str, place: Place) -> bool:
 
 
 def is_secret(value: str, place: Place, after: str) -> bool:
+    if place.loose:
+        least = 8 if place.quoted and place.rank > 1 else 12
+        opaque = is_mixed(value) if least == 8 else is_random(value, least)
+        return opaque and len(value) >= least and not (is_hash(value) or is_path(value) or _spaced(value))
     if place.rank == 1:
-        least = 16 if place.env else 20
+        least = 16 if place.env or _has_all_cases(value) else 20
         opaque = is_random(value, least) and (place.env or not is_hash(value))
         return opaque and not is_path(value) and not _spaced(value)
     if is_path(value):
@@ -138,6 +146,10 @@ def is_secret(value: str, place: Place, after: str) -> bool:
             value.isupper() and "_" in value and value.replace("_", "").isalpha()
         )
     return _bare(value, place, after)
+
+
+def _has_all_cases(value: str) -> bool:
+    return has_digit_and_letter(value) and not (value.islower() or value.isupper())
 
 
 def _spaced(value: str) -> bool:
@@ -163,7 +175,7 @@ def _in_prose(value: str, place: Place) -> bool:
         and "://" not in value
         and not re.fullmatch(r"[\w.+-]+@[\w-]+\.[\w.]+", value)
     ):
-        single = value.isalnum() and has_digit_and_letter(value)
+        single = has_digit_and_letter(value) and (value.isalnum() or value.count("-") >= 3)
         return single or is_mixed(value) or _INNER_SIGN.search(value) is not None
     return len(value) >= 8 and is_mixed(value) and is_random(value, 8)
 
@@ -181,7 +193,7 @@ def _bare(value: str, place: Place, after: str) -> bool:
         if value.isdigit():
             return place.literal and not closed
         if has_digit_and_letter(value):
-            return len(value) >= 6 and (is_mixed(value) or place.literal)
+            return len(value) >= 6 and (is_mixed(value) or place.literal or value.count("-") >= 3)
         signs = _INNER_SIGN.search(value) is not None or value.count("-") >= 2
         return place.literal and len(value) >= 6 and signs
     least = 6 if place.kind == "secret" else 8

@@ -23,6 +23,8 @@ _RUNS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope == "run" f
 _HINTED = tuple(i for i, row in enumerate(ROWS) if not row.literals)
 _OTHERS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope != "run" for literal in row.literals)
 _SIGNS = "-:=/"
+_FEW_ROWS = 12
+"""Up to so many rows, asking each for its literals is cheaper than gathering the runs."""
 
 
 class Active(NamedTuple):
@@ -62,8 +64,12 @@ def active(text: str, rules: RuleSet) -> Active:
 def narrowed(text: str, among: Active) -> Active:
     """Those of the patterns in `among` that `text`, a part of what they were found for, calls for."""
     low = lowered(text)
+    if len(among.rows) <= _FEW_ROWS:
+        rows = [i for i in among.rows if _calls(ROWS[i], text, low)]
+    else:
+        rows = sorted({*_rows_of_runs(text), *_other_rows(text, low)}.intersection(among.rows))
     return Active(
-        rows=tuple([i for i in among.rows if _calls(ROWS[i], text, low)]) if among.rows else (),
+        rows=tuple(rows),
         tags=among.tags and tags.any_tag(low),
         keys=among.keys and "PRIVATE KEY" in text,
         assigned=among.assigned and next(assignment.leads(low, 0), None) is not None,
@@ -78,8 +84,9 @@ def _calls(row: Row, text: str, low: str) -> bool:
 
 
 def _rows_of_runs(text: str) -> Iterator[int]:
+    least = _RUN_LEAST
     words = text.encode("utf-8", "surrogatepass").translate(_TOKEN_BYTES).split()
-    runs = [word for word in words if len(word) >= _RUN_LEAST]
+    runs = [word for word in words if len(word) >= least]
     if runs:
         joined = " " + b" ".join(runs).decode("ascii")
         if re.search(_GATE, joined):

@@ -32,6 +32,8 @@ class OpenTags:
     def tags(self, low: str, base: int, start: int, stop: int) -> int:
         """Take the tags that begin in `[start, stop)`; `low` is lowered text from `base` on. Gives where to go on."""
         at = start
+        if not any_tag(low):
+            return stop
         for m in re.compile(TAG).finditer(low, start - base):
             if base + m.start() >= stop:
                 break

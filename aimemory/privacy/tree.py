@@ -8,7 +8,7 @@ from aimemory.privacy.caps import DEPTH_MARK, MAX_DEPTH
 from aimemory.privacy.judge import Place, place_of
 from aimemory.privacy.prefilter import NOTHING, Active, narrowed
 from aimemory.privacy.rules import RuleSet
-from aimemory.privacy.scrub import called_for, repair, scrubbed
+from aimemory.privacy.scrub import ONE_PIECE, called_for, repair, scrubbed
 
 if TYPE_CHECKING:  # `model.event` brings dataclasses along, which the hook client's child can do without
     from aimemory.model.event import Json
@@ -29,7 +29,7 @@ def clean_tree(value: "Json", rules: RuleSet, cap_bytes: int | None, counts: "Co
     joined = "\n".join(texts)
     broken = repair(joined) != joined
     called = called_for(joined, rules)
-    long = cap_bytes is not None and any(len(text) * 4 > cap_bytes for text in texts)
+    long = cap_bytes is not None and len(joined) * 4 > cap_bytes and any(len(text) * 4 > cap_bytes for text in texts)
     if called == NOTHING and not (too_deep or broken or long):
         return value
     if broken:
@@ -110,7 +110,7 @@ class _Cleaner:
         if self._broken:
             text = repair(text)
         among = self._short if len(text) < _SHORT else self._called
-        called = narrowed(text, among) if among != NOTHING else NOTHING
+        called = among if among == NOTHING or len(text) > ONE_PIECE else narrowed(text, among)
         if called == NOTHING and place is None and (self._cap_bytes is None or len(text) * 4 <= self._cap_bytes):
             return text
         return scrubbed(text, self._rules, called, self._cap_bytes, self._counts, place)

@@ -90,10 +90,11 @@ class Worker:
         if thread is None:
             return
         thread.join(wait_s)
-        process = self._process
-        if thread.is_alive() and process is not None:
-            process.kill()
-        thread.join()
+        while thread.is_alive():  # again and again, since the thread may only now be starting the process
+            process = self._process
+            if process is not None:
+                process.kill()
+            thread.join(0.05)
 
     def _run(self) -> None:
         try:

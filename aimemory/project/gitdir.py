@@ -3,13 +3,14 @@
 What the remotes are is read by gitconfig.py; what it means for identity is decided by resolve.py.
 """
 
-# ruff: noqa: PTH110, PTH112, PTH113, PTH114, PTH118, PTH119, PTH120
+# ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120
 # os.path, because this runs for every folder of every event, and pathlib costs five times as much.
 
 import os
 import stat
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import takewhile
 
 from aimemory.project.ground import ancestors
 from aimemory.project.parsed import ParsedFiles, Unreadable
@@ -54,18 +55,12 @@ class GitDirs:
         stop: folders that end the search and are no checkout. skip: folders that are none, while those above may be.
         A bare repository inside somebody's work tree counts as that tree's content.
         """
-        for folder in ancestors(start):
-            if folder in stop:
-                break
-            found = None if folder in skip else self._at(folder)
+        folders = [path for path in takewhile(lambda path: path not in stop, ancestors(start)) if path not in skip]
+        for folder in folders:
+            found = self._at(folder)
             if found is not None:
                 return found
-        for folder in ancestors(start):
-            if folder in stop:
-                break
-            if folder not in skip and _is_git_dir(folder):
-                return Checkout(None, folder)
-        return None
+        return next((Checkout(None, folder) for folder in folders if _is_git_dir(folder)), None)
 
     def _at(self, folder: str) -> Checkout | BrokenCheckout | None:
         git = f"{folder}/.git"

@@ -6,7 +6,7 @@ print, possibly none; outcome, id and seq travel as headers.
 
 import json
 from collections.abc import Awaitable, Callable
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 from starlette.types import Message, Receive, Scope, Send
 
@@ -67,7 +67,7 @@ class HookRoute:
 
 def parse_delivery(query: bytes) -> Delivery:
     """The query string of `/hook`. Raises UserError that names every bad parameter at once."""
-    given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="replace"))
+    given = _parameters(query.decode("latin-1"))
     problems = []
     numbers: dict[str, int | None] = {"at": None, "pid": None}
     for name in numbers:
@@ -90,6 +90,15 @@ def parse_delivery(query: bytes) -> Delivery:
         session_id=given.get("session_id") or None,
         reply=given.get("reply") == "1",
     )
+
+
+def _parameters(query: str) -> dict[str, str]:
+    """The query string's parameters, the last of a name; decoded only where there is something to decode."""
+    given = {}
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        given[name] = unquote_plus(value) if "%" in value or "+" in value else value
+    return given
 
 
 async def read_body(scope: Scope, receive: Receive) -> bytes:

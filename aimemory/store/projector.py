@@ -23,7 +23,7 @@ from aimemory.model.protocols import Pulse
 T = TypeVar("T")
 
 _QUEUE_LINES = 20_000
-_PAUSE_S = 0.02
+_PAUSE_S = 0.05
 _REACH_LIMIT_S = 30.0
 
 TakePages = Callable[[sqlite3.Connection, Callable[[str, int], None]], None]

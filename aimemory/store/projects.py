@@ -155,6 +155,10 @@ class Projects:
         await self._learn(match)
         return self._registry.by_id(match.project.id) or match.project
 
+    async def checkout(self, cwd: str) -> str | None:
+        """Top of the work tree that a directory lies in, by the same rules that decide its project; None for none."""
+        return (await asyncio.to_thread(self._resolver.resolve, cwd)).checkout
+
     # -- asking ------------------------------------------------------------------------------------------------------
 
     async def for_directory(self, cwd: str) -> tuple[Project, str]:

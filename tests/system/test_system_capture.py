@@ -138,7 +138,7 @@ def test_a_tool_event_of_an_unknown_session_starts_one_that_is_seen_everywhere(d
     assert [item["kind"] for item in items] == ["live session"]
 
 
-@pytest.mark.promise("P4.1")
+@pytest.mark.promise("P4.11")
 def test_a_secret_through_every_entrance_reaches_no_byte_of_the_disk(daemon, tmp_path):
     where = repository(tmp_path / "shop")
     base = {"session_id": "s1", "cwd": str(where)}

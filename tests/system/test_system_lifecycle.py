@@ -296,7 +296,7 @@ def test_everything_works_where_there_is_no_network_at_all(tmp_path):
         pytest.skip("this machine allows no network namespaces")
     daemon = Daemon(tmp_path)
     script = (
-        f"'{sys.executable}' -I -m aimemory up && echo '{{\"session_id\": \"s\", \"prompt\": \"plant the lupins\"}}' | "
+        f'\'{sys.executable}\' -I -m aimemory up && echo \'{{"session_id": "s", "prompt": "plant the lupins"}}\' | '
         f"'{daemon.data.hook_launcher}' generic prompt && "
         f"'{sys.executable}' -I -m aimemory search -p '*' lupins && '{sys.executable}' -I -m aimemory down"
     )
