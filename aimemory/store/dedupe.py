@@ -96,8 +96,7 @@ class Dedupe:
             if known.key == event.key:
                 return known, None
             if event.hash is not None and known.hash == event.hash and abs(known.at_ns - event.at_ns) <= WINDOW_NS:
-                first, last = sorted((known.at_ns, event.at_ns))
-                if event.session is None or not await self._between(event.session, first, last):
+                if not await self._is_split(event, known):
                     return known, None
         return self._claimed_meanwhile(event)
 
@@ -144,6 +143,13 @@ class Dedupe:
     def _claimed_meanwhile(self, event: Known) -> "tuple[Known, asyncio.Future[Seq] | None] | None":
         recent = self._find_recent(event)  # while the index was asked, its twin may have come
         return (recent.known, recent.stored) if recent is not None else None
+
+    async def _is_split(self, event: Known, known: Known) -> bool:
+        """Does another event of the session lie between? The newest are in memory only, the oldest in the index only."""
+        if event.session is None:
+            return False
+        first, last = sorted((known.at_ns, event.at_ns))
+        return self._split(event, known) or await self._between(event.session, first, last)
 
     def _split(self, event: Known, known: Known) -> bool:
         first, last = sorted((known.at_ns, event.at_ns))

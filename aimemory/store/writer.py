@@ -68,13 +68,14 @@ class Writer:
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
+        self._told_seq = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pulse: Pulse | None = None
 
     @property
     def last_seq(self) -> Seq:
-        """The newest durable line."""
-        return Seq(self._journal.last_seq)
+        """The newest durable line that `on_durable` was told of; the journal itself may be a batch ahead."""
+        return Seq(self._told_seq)
 
     async def record(self, record: Record) -> Seq:
         """Write one line; returns its number when it is durable.
@@ -186,6 +187,7 @@ class Writer:
 
     def _done(self, outcomes: list[_Outcome], durable: list[Line]) -> None:
         if durable:
+            self._told_seq = durable[-1].seq
             self._on_durable(durable)
         failed = None
         for item, value, error in outcomes:

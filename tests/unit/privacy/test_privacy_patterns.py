@@ -6,8 +6,9 @@ import pytest
 
 from aimemory.privacy import RuleSet, sanitize, sanitize_payload, sanitize_tree
 from aimemory.privacy.contexts import CONTEXTS, FORMS
+from aimemory.privacy.find import secret_spans
 from aimemory.privacy.patterns import VENDORS
-from aimemory.privacy.prefilter import ROWS, active, narrowed
+from aimemory.privacy.prefilter import ROWS, active, everything, narrowed
 from aimemory.privacy.rules import DEFAULT
 
 TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *FORMS)]
@@ -80,6 +81,43 @@ def test_prefilter_asks_for_every_row_that_matches():
             for text in (plain(example), "x " * 300 + plain(example) + " y" * 300):
                 assert i in active(text, DEFAULT).rows
                 assert i in narrowed(text, active("z " + text, DEFAULT)).rows
+
+
+def test_prefilter_passes_whatever_a_row_would_match():
+    for text in [
+        around.format(plain(example))
+        for row in ROWS
+        for example in row.examples
+        for around in ("{}", "x{}y", "\\n{}", "中{}")
+    ]:
+        called = active(text, DEFAULT).rows
+        for i, row in enumerate(ROWS):
+            if i not in called:
+                assert not [m for m in re.finditer(row.regex, text) if row.check is None or row.check(m)], (
+                    row.kind,
+                    text,
+                )
+
+
+def test_long_secret_goes_whole_over_many_windows():
+    for secret in (
+        "github_pat_" + "a1B2c3_" * 2000,
+        "eyJ" + "hbGci" * 900 + ".eyJ" + "a1B2" * 900 + ".x1",
+        "password=" + "a1!" * 2000,
+    ):
+        text = f"before {secret} after"
+        spans = secret_spans(text, DEFAULT, everything(DEFAULT), window=100)
+
+        assert spans == secret_spans(text, DEFAULT, everything(DEFAULT), window=len(text))
+        assert [text[span.end :] for span in spans] == [" after"]
+
+
+def test_what_a_row_has_read_in_one_window_it_does_not_read_again_in_the_next():
+    text = "Bearer " + "bearer" * 5 + "+zq8f7d6a5b4c3e2f1a0b"
+    called = everything(DEFAULT)
+
+    for window in range(1, len(text)):
+        assert secret_spans(text, DEFAULT, called, window) == secret_spans(text, DEFAULT, called, len(text))
 
 
 def test_placeholders_and_marks_call_for_nothing_more():

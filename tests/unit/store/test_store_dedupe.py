@@ -120,6 +120,17 @@ def test_the_same_holds_for_events_that_only_the_index_remembers():
     assert run(story()) == (True, False)
 
 
+def test_the_event_between_counts_also_while_only_memory_knows_it():
+    """Seen: the index held the first of the two already, and not yet what came between."""
+
+    async def story():
+        dedupe, _ = deduping(event(1, 10, content=9))
+        await took(dedupe, event(2, 11, content=7))
+        return await took(dedupe, event(3, 12, content=9))
+
+    assert run(story()) is True
+
+
 def test_an_event_whose_write_failed_is_new_again():
     async def story():
         dedupe, _ = deduping()
