@@ -75,6 +75,7 @@ class Intake:
         self._rejects = rejects
         self._counters = counters
         self._on_stored = on_stored
+        self._own_root = str(config.data.root)
         self._session_ids: dict[tuple[str, str], SessionId] = {}
         self._deliveries: dict[tuple[str | None, ...], Sanitized[Delivery]] = {}
         self._global_rules = CaptureRules(mode=config.capture.mode, ignore=())
@@ -107,11 +108,12 @@ class Intake:
         now = self._clock.now_ns()
         at_ns = event.at_ns if event.at_ns is not None and 0 < event.at_ns < now + _FAR_FUTURE_NS else now
         session = self._session_id(event.harness, event.native_session)
+        if event.cwd is not None and _is_below(event.cwd, self._own_root):
+            return self._dropped(event, "it ran in the data directory of aimemory itself", session)
         filing = await self._projects.file(session, event.cwd)
         kept = self._apply_rules(decoded, filing)
         if isinstance(kept, Dropped):
-            self._counters.dropped(event.harness, event.event, kept.reason)
-            return Outcome("dropped", reason=kept.reason, session=session, project=filing.project, event=event)
+            return self._dropped(event, kept.reason, session)
         known = identify(event, payload, at_ns, session)
         found = await self._dedupe.find(known)
         if found is not None:
@@ -153,6 +155,10 @@ class Intake:
             return decoded
         verdict = apply(decoded.value, rules, filing.root or "")
         return verdict if isinstance(verdict, Dropped) else decoded.derive(lambda _: verdict)
+
+    def _dropped(self, event: Event, reason: str, session: SessionId | None) -> Outcome:
+        self._counters.dropped(event.harness, event.event, reason)
+        return Outcome("dropped", reason=reason, session=session, event=event)
 
     async def _duplicate(
         self, found: tuple[Known, "asyncio.Future[Seq] | None"], filing: Filing, session: SessionId | None, event: Event
@@ -225,6 +231,10 @@ def identify(event: Event, payload: Sanitized[Json], at_ns: int, session: Sessio
     content = digest("hash", event.harness, event.event, event.native_session or "", canonical, size=16)
     key = digest("capture", content, str(at_ns), str(event.pid or 0), size=16)
     return Known(key=key, hash=content, at_ns=at_ns, session=session)
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root + "/")
 
 
 def ends_session(outcome: Outcome) -> bool:

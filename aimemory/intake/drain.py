@@ -13,7 +13,7 @@ from aimemory.errors import Damaged, Unavailable, UserError
 from aimemory.intake.decide import Intake
 from aimemory.model.event import Delivery
 from aimemory.model.protocols import Pulse
-from aimemory.model.spool import DROPPED_FILE, SpoolFile, name_at_ns, name_kind, parse
+from aimemory.model.spool import DROPPED_FILE, REJECTED_FILE, SpoolFile, name_at_ns, name_kind, parse
 from aimemory.privacy import sanitize_payload
 
 _LEAF_BYTES = 64 << 10
@@ -87,7 +87,12 @@ class Drain:
             dropped = json.loads((self._spool / DROPPED_FILE).read_bytes())
         except (OSError, ValueError):
             dropped = {}
+        try:
+            refused = json.loads((self._rejects / REJECTED_FILE).read_bytes())
+        except (OSError, ValueError):
+            refused = {}
         return {
+            "refused_by_status": refused if isinstance(refused, dict) else {},
             "events": len(names),
             "oldest_at_ns": name_at_ns(names[0]) if names else None,
             "dropped": dropped if isinstance(dropped, dict) else {},

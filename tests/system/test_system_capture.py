@@ -214,3 +214,11 @@ def test_metadata_mode_keeps_that_something_happened_and_no_text(daemon, tmp_pat
     (line,) = daemon.lines("observation")
     assert line["data"]["kind"] == "prompt"
     assert b"Initech" not in all_bytes(daemon.data.root)
+
+
+def test_an_agent_that_runs_in_our_own_data_directory_is_not_recorded(daemon):
+    status, answer = daemon.event("claude-code", "UserPromptSubmit", prompt(cwd=str(daemon.data.wiki)))
+
+    assert (status, answer["outcome"]) == (200, "dropped")
+    assert "aimemory itself" in answer["reason"]
+    assert daemon.lines("observation") == []

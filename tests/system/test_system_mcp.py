@@ -1,0 +1,112 @@
+"""MCP with the real daemon behind it: what hooks recorded is found, what is written is a page, a restart breaks nothing."""
+
+import json
+import subprocess
+
+import pytest
+from living import repository
+
+
+class Client:
+    """Speaks JSON-RPC lines with `bin/mcp`, as an agent does."""
+
+    def __init__(self, daemon, cwd):
+        self.process = subprocess.Popen(
+            [str(daemon.data.mcp_launcher)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            cwd=cwd, env={"HOME": str(daemon.home), "PATH": "/usr/bin:/bin"},
+        )  # fmt: skip
+        self.number = 0
+
+    def call(self, method, **params):
+        self.number += 1
+        line = json.dumps({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert answer["id"] == self.number
+        return answer
+
+    def tool(self, name, **arguments):
+        """(text, is_error) of a tool call."""
+        result = self.call("tools/call", name=name, arguments=arguments)["result"]
+        return result["content"][0]["text"], bool(result.get("isError"))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(10)
+
+
+@pytest.fixture
+def shop(daemon, tmp_path):
+    where = repository(tmp_path / "shop")
+    daemon.hook("claude-code", "UserPromptSubmit", {"session_id": "s", "cwd": str(where), "prompt": "repot the monstera"}, where)
+    return where
+
+
+@pytest.fixture
+def client(daemon, shop):
+    made = Client(daemon, shop)
+    made.call("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "test", "version": "1"})
+    yield made
+    made.close()
+
+
+def test_what_a_hook_recorded_is_found_in_the_directory_of_the_agent(daemon, client):
+    daemon.search("monstera")
+
+    text, failed = client.tool("memory_search", query="monstera")
+
+    assert not failed
+    assert "repot the monstera" in text and "default/shop" in text
+
+
+def test_a_page_is_written_read_changed_and_protected(daemon, client):
+    written, failed = client.tool("memory_write_page", title="Watering", body="Once a week.", kind="rule", tags=["plants"])
+    assert not failed, written
+    (page,) = daemon.pages("default/shop/rules/*.md")
+    path = str(page.relative_to(daemon.data.wiki))
+    version = daemon.get("/api/v1/page", page=path)["version"]
+    assert path in written and version in written
+
+    read, _ = client.tool("memory_read_page", page="Watering")
+    assert "Once a week." in read and version in read
+    changed, failed = client.tool("memory_write_page", title="Watering", body="Twice.", kind="rule", path=path, version=version)
+    assert not failed, changed
+    refused, failed = client.tool("memory_write_page", title="Watering", body="Never.", kind="rule", path=path, version=version)
+
+    assert failed and "changed on disk" in refused
+    assert "Twice." in page.read_text()
+
+
+def test_all_problems_of_the_arguments_come_in_one_answer(client):
+    text, failed = client.tool("memory_write_page", titel="x", kind="poem", body=5)
+
+    assert failed
+    assert all(word in text for word in ("title", "titel", "kind"))
+
+
+def test_a_restart_in_mid_session_is_not_noticed(daemon, client):
+    client.tool("memory_status")
+    daemon.stop()
+    daemon.start()
+
+    text, failed = client.tool("memory_recent")
+
+    assert not failed and "live session" in text
+
+
+def test_recent_and_status_answer(daemon, client):
+    assert not client.tool("memory_status")[1]
+    text, failed = client.tool("memory_recent", limit="5")
+
+    assert not failed and "claude-code" in text
+
+
+def test_a_secret_in_a_page_written_by_an_agent_is_not_stored(daemon, client):
+    secret = "ghp_" + "Zq8R" * 9
+
+    client.tool("memory_write_page", title="Keys", body=f"The key is {secret}.", kind="note")
+
+    (page,) = daemon.pages("default/shop/notes/*.md")
+    assert secret not in page.read_text() and "[redacted:" in page.read_text()
