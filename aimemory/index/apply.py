@@ -20,7 +20,7 @@ _FILES = 12
 
 
 class AnyLine(Protocol):
-    """What is needed of a journal line; `at_ns` counts from the Unix epoch."""
+    """What is needed of a journal line; `at_ns` counts from the Unix epoch. data_json: `data` encoded, if at hand."""
 
     @property
     def seq(self) -> int: ...
@@ -30,6 +30,8 @@ class AnyLine(Protocol):
     def at_ns(self) -> int: ...
     @property
     def data(self) -> dict[str, Any]: ...
+    @property
+    def data_json(self) -> str | None: ...
 
 
 def apply_lines(db: sqlite3.Connection, lines: Sequence[AnyLine]) -> int:
@@ -130,7 +132,7 @@ def _observation_row(line: AnyLine) -> list[Any]:
         line.seq, data["id"], data.get("key"), data.get("hash"), line.at_ns, data.get("session"),
         data.get("project", ""), data.get("harness", ""), data.get("event", ""), data.get("kind", "other"),
         data.get("tool"), data.get("agent_id"), data.get("cwd"), None if failed is None else int(failed),
-        exit_code if isinstance(exit_code, int) else None, text, forms, _ENCODE(data),
+        exit_code if isinstance(exit_code, int) else None, text, forms, line.data_json or _ENCODE(data),
     ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ torn or damaged line from a whole one. `at` is nanoseconds since the epoch. Read
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
@@ -30,12 +30,16 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line as read. `at_ns` is the instant the line speaks of, for observations the time of capture."""
+    """One line. `at_ns` is the instant the line speaks of, for observations the time of capture.
+
+    data_json: `data` as it stands in the line, where the one who has the line has that too.
+    """
 
     seq: int
     type: str
     at_ns: int
     data: dict[str, Any]
+    data_json: str | None = field(default=None, compare=False, repr=False)
 
 
 class BadLine(ValueError):

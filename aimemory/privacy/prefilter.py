@@ -102,19 +102,22 @@ def _other_rows(text: str, low: str) -> Iterator[int]:
 
 
 def _gate(literals: dict[str, bool]) -> str:
-    """One pattern for all literals, branching letter by letter: so much faster than one search for each.
+    """One pattern for all literals, branching letter by letter: much faster than one search for each.
 
     literals: each with whether it must stand at an edge. In joined runs an edge is a space or sign before the literal,
     or what an escape leaves behind (` n`, ` 3D`, ` 32m`).
     """
 
-    def branch(begun: str) -> str:
-        if begun in literals and not literals[begun]:
+    def branch(size: int, among: list[str]) -> str:
+        begun = next((literal for literal in among if len(literal) == size), None)
+        if begun is not None and not literals[begun]:
             return ""
-        size = len(begun)
-        nexts = dict.fromkeys(it[size] for it in literals if it.startswith(begun) and len(it) > size)
-        options = [re.escape(c) + branch(begun + c) for c in nexts]
-        if begun in literals:
+        nexts: dict[str, list[str]] = {}
+        for literal in among:
+            if len(literal) > size:
+                nexts.setdefault(literal[size], []).append(literal)
+        options = [re.escape(c) + branch(size + 1, those) for c, those in nexts.items()]
+        if begun is not None:
             back = "." * size
             options += [
                 rf"(?<=[ _.-]{back})",
@@ -124,7 +127,7 @@ def _gate(literals: dict[str, bool]) -> str:
             ]
         return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
 
-    return branch("")
+    return branch(0, list(literals))
 
 
 def _cue(sign: str) -> tuple[tuple[int, ...], str]:
@@ -144,6 +147,6 @@ def _sign_of(literal: str) -> str | None:
     return next((sign for sign in _SIGNS if sign in literal), None)
 
 
-_GATE = _gate({literal: all(ROWS[i].at_edge for other, i in _RUNS if other == literal) for literal, _ in _RUNS})
+_GATE = _gate({literal: ROWS[i].at_edge for literal, i in _RUNS})
 _CUES = tuple(_cue(sign) for sign in _SIGNS)
 _WITHOUT_SIGN = tuple((literal.lower(), i) for literal, i in _OTHERS if _sign_of(literal) is None)

@@ -158,8 +158,9 @@ class Writer:
                 run.clear()
 
         def append(record: Record) -> Seq:
-            seq = self._journal.append([(record.type, record.at_ns, encode_data(record.data.value))])[0]
-            durable.append(Line(seq, record.type, record.at_ns, record.data.value))
+            data_json = encode_data(record.data.value)
+            seq = self._journal.append([(record.type, record.at_ns, data_json)])[0]
+            durable.append(Line(seq, record.type, record.at_ns, record.data.value, data_json))
             return Seq(seq)
 
         for item in batch:
@@ -181,7 +182,8 @@ class Writer:
         except BaseException as error:  # noqa: BLE001 - every waiting caller gets it
             return [(item, None, error) for item in run]
         durable += [
-            Line(seq, i.record.type, i.record.at_ns, i.record.data.value) for seq, i in zip(seqs, run, strict=True)
+            Line(seq, i.record.type, i.record.at_ns, i.record.data.value, i.data_json)
+            for seq, i in zip(seqs, run, strict=True)
         ]
         return [(item, Seq(seq), None) for seq, item in zip(seqs, run, strict=True)]
 
