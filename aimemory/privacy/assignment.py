@@ -39,8 +39,8 @@ SCAN = (
 """A secret's name and what leads from it to the value. Over lowered text; never wider than `spans.MARGIN`."""
 
 _LOOSE = ("call", "gap")
-_OPEN_QUOTE = re.compile(r"[rbufRBUF]{0,2}(\\{0,3}(?:\"\"\"|[\"'`])|&quot;|&#3[49];|\*\*)")
-_BARE = re.compile(
+_OPEN_QUOTE = r"[rbufRBUF]{0,2}(\\{0,3}(?:\"\"\"|[\"'`])|&quot;|&#3[49];|\*\*)"
+_BARE = (
     r"(?:[^\s\"'`<>&;,)\]}|\\\uFFFD\x1b\u2e80-\ua4cf\uac00-\ud7a3\uff00-\uffef]|\\(?![nrtu\"'\\])"
     r"|&(?!\w{1,40}=|quot;|lt;|gt;|amp;|#\d|&|\s)"
     r"|[;,](?!\s|[\"'`]|\w{1,40} ?[=:]|\Z)"
@@ -51,11 +51,11 @@ _NO_VALUE = frozenset("$<{([%=|)]};, \t\r\n") | {""}
 _QUOTED_MOST = 4096
 _BARE_MOST = 64
 """An unquoted value is judged by so many characters; if it is a secret, it goes on to its end."""
-_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]")
-_FIRST_WORD = re.compile(r"(?i:api|access|secret|private|encryption|signing|license) (?!\n)")
-_GAP = re.compile(r"[ \t]{1,4}")
-_LINE_LEAD = re.compile(r"[ \t]*(?:[-*#>+$|]\s*|//\s*|export\s+|set\s+|env\s+|\d+[\t→:]\s*)*[\"']?\Z", re.IGNORECASE)
-_LINE_REST = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\\n|\\r|\Z)")
+_NO_NAME = r"[^A-Za-z0-9_.-]"
+_FIRST_WORD = r"(?i:api|access|secret|private|encryption|signing|license) (?!\n)"
+_GAP = r"[ \t]{1,4}"
+_LINE_LEAD = r"(?i)[ \t]*(?:[-*#>+$|]\s*|//\s*|export\s+|set\s+|env\s+|\d+[\t→:]\s*)*[\"']?\Z"
+_LINE_REST = r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\\n|\\r|\Z)"
 
 
 def leads(low: str, at: int) -> "Iterator[re.Match[str]]":
@@ -102,7 +102,7 @@ def _judged(text: str, base: int, m: "re.Match[str]") -> Span | None:
         or (m.lastgroup == "tag" and before[-1:] not in ("<", ":"))
     ):
         return None
-    quote = _OPEN_QUOTE.match(text, value_at)
+    quote = re.compile(_OPEN_QUOTE).match(text, value_at)
     if quote is None:
         return _bare_span(text, place, first, value_at, base, m)
     if before.endswith(quote[1]) and quote[1] not in text[word_end:value_at]:
@@ -130,25 +130,25 @@ def _bare_span(text: str, place: Place, first: int, start: int, base: int, m: "r
     place = place._replace(
         literal=tight
         or m.lastgroup in ("tag", "pair")
-        or (_LINE_REST.match(text, end) is not None and _leads(text, first)),
+        or (re.compile(_LINE_REST).match(text, end) is not None and _leads(text, first)),
         prose=m.lastgroup == "prose",
         loose=m.lastgroup in _LOOSE,
     )
     span = _span(place, value.rstrip(".,:;。，!?" if place.prose else ".,:;"), start, after)
     if span is not None and end - start >= _BARE_MOST:
-        rest = _BARE.match(text, end)
+        rest = re.compile(_BARE).match(text, end)
         return span if rest is None else span._replace(end=rest.end())
     return span
 
 
 def _bare_end(text: str, start: int, place: Place) -> int:
     """End of an unquoted value; behind a scheme (`Bearer xyz`) it is two words."""
-    bare = _BARE.match(text, start, start + _BARE_MOST)
+    bare = re.compile(_BARE).match(text, start, start + _BARE_MOST)
     if bare is None:
         return start
     if place.rank == 2 and is_scheme(bare[0]):
-        gap = _GAP.match(text, bare.end())
-        second = _BARE.match(text, gap.end(), gap.end() + _BARE_MOST) if gap else None
+        gap = re.compile(_GAP).match(text, bare.end())
+        second = re.compile(_BARE).match(text, gap.end(), gap.end() + _BARE_MOST) if gap else None
         return second.end() if second else bare.end()
     return bare.end()
 
@@ -160,9 +160,9 @@ def _span(place: Place, value: str, start: int, after: str = "") -> Span | None:
 
 def _name_start(text: str, at: int) -> int:
     backwards = text[max(0, at - 48) : at][::-1]
-    end = _NO_NAME.search(backwards)
+    end = re.search(_NO_NAME, backwards)
     at -= end.start() if end else len(backwards)
-    if text[at - 1 : at] == " " and (spaced := _FIRST_WORD.search(text, max(0, at - 12), at)):
+    if text[at - 1 : at] == " " and (spaced := re.compile(_FIRST_WORD).search(text, max(0, at - 12), at)):
         return spaced.start()
     return at
 
@@ -182,4 +182,4 @@ def _leads(text: str, first: int) -> bool:
     """Only indentation, a list mark, `export` and the like stand before the name on its line."""
     line = text[max(0, first - 40) : first]
     line = re.split(r"\n|\\n", line)[-1]
-    return _LINE_LEAD.match(line) is not None
+    return re.match(_LINE_LEAD, line) is not None

@@ -64,7 +64,7 @@ def _cookie_of_curl(m: re.Match[str]) -> bool:
 
 
 def _netrc(m: re.Match[str]) -> bool:
-    return _given(m) and _NETRC_LEAD.search(m.string[max(0, m.start() - 400) : m.start()]) is not None
+    return _given(m) and re.search(_NETRC_LEAD, m.string[max(0, m.start() - 400) : m.start()]) is not None
 
 
 def _sudo(m: re.Match[str]) -> bool:
@@ -84,7 +84,7 @@ _SHORT_FLAGS = {
     "a": ("redis-cli",),
     "w": ("ldap",),
 }
-_NETRC_LEAD = re.compile(r"machine\s{1,20}\S{1,128}\s{1,20}(?:(?:login|account)\s{1,20}\S{1,128}\s{1,20}){0,2}\Z")
+_NETRC_LEAD = r"machine\s{1,20}\S{1,128}\s{1,20}(?:(?:login|account)\s{1,20}\S{1,128}\s{1,20}){0,2}\Z"
 _Q = r"\\{0,3}[\"']?"
 
 CONTEXTS: tuple[Row, ...] = (
@@ -150,7 +150,7 @@ FORMS: tuple[Form, ...] = (
          ('{"password": ""}', '{"token": null}', '{"max_tokens": 4096}', '{"type": "password"}', '{"password": {"type": "string"}}')),
     Form("code", ('password = "«hunter2xyz»"', f"const apiKey = '«{_T}»';", f'API_KEY: str = "«{_T}»"', f'os.environ["API_KEY"] = "«{_T}»"', f'client(token="«{_T}»")',
                   f'if token == "«{_T}»":', "'password' => '«hunter2xyz»',"),
-         ('apiKey == ""', '"api_key=" + name', "token = get_token()", 'x = os.environ["API_KEY"]', "password=None", "password: str", "token = self.token2", "secret = config.auth.secret",
+         ('apiKey == ""', '"api_key=" + name', "token = get_token()", 'x = os.environ["API_KEY"]', "password=None", "password: str", "token = self.token2", "secret = config.auth.secret", "PrivateKey = rust_openssl.hpke.MLKEM1024P384PrivateKey", "private_key: ed25519.Ed25519PrivateKey,",
           "password=password", "login(user, password=pw2)", 'f"password={password}"', "apiKey = process.env.API_KEY || ''", "token := ctx.Value(key).(string)",
           "let token: Token2Response;", "password = getpass.getpass('Password: ')", "key=lambda x: x[1]", "if (token !== other_token1) {",
           "the last word of this line is token\n=====================\n", "token\n--------------------", "tokens = tokenizer.encode(text2)", 'help="the API token: see docs"')),

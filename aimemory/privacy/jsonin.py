@@ -9,7 +9,7 @@ from aimemory.privacy.caps import DEPTH_MARK, MAX_DEPTH
 if TYPE_CHECKING:  # `model.event` brings dataclasses along, which the hook client's child can do without
     from aimemory.model.event import Json
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
+_TOKEN = r'(?s)"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]'
 
 
 def parsed(body: bytes) -> "Json":
@@ -52,7 +52,7 @@ def _cut_depth(text: str) -> str:
     """The JSON text with everything below a few levels more than allowed replaced by a mark."""
     parts: list[str] = []
     depth, at = 0, 0
-    for m in _TOKEN.finditer(text):
+    for m in re.compile(_TOKEN).finditer(text):
         if m[0] in "[{":
             depth += 1
             if depth == MAX_DEPTH + 2:

@@ -37,7 +37,7 @@ SUFFIX = (
 )
 """What may follow such a word in a name without changing that it names a secret (`SECRET_KEY_BASE`)."""
 
-_NAME_END = re.compile(rf"({WORDS}){SUFFIX}\Z")
+_NAME_END = rf"({WORDS}){SUFFIX}\Z"
 _NEED_MORE = frozenset(
     ("secret", "token", "credential", "credentials", "authorization", "密钥", "密鑰", "令牌", "key", "auth")
 )
@@ -54,10 +54,10 @@ _OPEN_NAMES = (
     "sitekey", "pagetoken", "nexttoken", "continuationtoken", "cancellationtoken", "canceltoken", "padtoken",
     "eostoken", "bostoken", "unktoken", "masktoken", "septoken", "clstoken", "synctoken",
 )  # fmt: skip
-_SCHEME = re.compile(r"(bearer|basic|token|digest|api-?key|bot|genie-?key|negotiate|dpop)(?:\s{1,4}|\Z)", re.IGNORECASE)
-_PROMISING = re.compile(r"[0-9]|[A-Za-z]{16}")
+_SCHEME = r"(?i)(bearer|basic|token|digest|api-?key|bot|genie-?key|negotiate|dpop)(?:\s{1,4}|\Z)"
+_PROMISING = r"[0-9]|[A-Za-z]{16}"
 _JUDGED_MOST = 4096
-_INNER_SIGN = re.compile(r"\w[@#$%^&*!+~?=]+\w")
+_INNER_SIGN = r"\w[@#$%^&*!+~?=]+\w"
 
 
 class Place(NamedTuple):
@@ -83,7 +83,7 @@ class Place(NamedTuple):
 def place_of(name: str) -> Place | None:
     """The place that a name announces, or None where it announces no secret. Any case and style of joining words."""
     low = name.lower()
-    found = _NAME_END.search(low)
+    found = re.search(_NAME_END, low)
     if found is None:
         return None
     word = found[1]
@@ -101,13 +101,13 @@ def place_of(name: str) -> Place | None:
 
 def is_scheme(word: str) -> bool:
     """A word that introduces the credential in an Authorization header."""
-    found = _SCHEME.match(word)
+    found = re.match(_SCHEME, word)
     return found is not None and found.end() == len(word)
 
 
 def secret_part(value: str, place: Place, after: str = "") -> tuple[int, int] | None:
     """Start and end of the secret within `value`, or None. `after` is the text behind an unquoted value."""
-    scheme = _SCHEME.match(value) if place.rank == 2 else None
+    scheme = re.match(_SCHEME, value) if place.rank == 2 else None
     start, end = scheme.end() if scheme else 0, len(value)
     value = value[start : start + _JUDGED_MOST]
     if hopeless(value, place) or is_blank(value) or is_template(value):
@@ -123,7 +123,7 @@ def secret_part(value: str, place: Place, after: str = "") -> tuple[int, int] | 
 
 def hopeless(value: str, place: Place) -> bool:
     """Seen at a glance: without a digit or many letters in a row it is no token. Most values in programs end here."""
-    return place.rank < 3 and not (place.env or place.header) and _PROMISING.search(value) is None
+    return place.rank < 3 and not (place.env or place.header) and re.search(_PROMISING, value) is None
 
 
 def is_secret(value: str, place: Place, after: str) -> bool:
@@ -176,7 +176,7 @@ def _in_prose(value: str, place: Place) -> bool:
         and not re.fullmatch(r"[\w.+-]+@[\w-]+\.[\w.]+", value)
     ):
         single = has_digit_and_letter(value) and (value.isalnum() or value.count("-") >= 3)
-        return single or is_mixed(value) or _INNER_SIGN.search(value) is not None
+        return single or is_mixed(value) or re.search(_INNER_SIGN, value) is not None
     return len(value) >= 8 and is_mixed(value) and is_random(value, 8)
 
 
@@ -194,7 +194,7 @@ def _bare(value: str, place: Place, after: str) -> bool:
             return place.literal and not closed
         if has_digit_and_letter(value):
             return len(value) >= 6 and (is_mixed(value) or place.literal or value.count("-") >= 3)
-        signs = _INNER_SIGN.search(value) is not None or value.count("-") >= 2
+        signs = re.search(_INNER_SIGN, value) is not None or value.count("-") >= 2
         return place.literal and len(value) >= 6 and signs
     least = 6 if place.kind == "secret" else 8
     return len(value) >= least and (

@@ -5,29 +5,29 @@ import re
 from aimemory.privacy.spans import MARGIN, Span
 
 KIND = "private-key"
-_MARK = re.compile(r"-{4,5} ?(BEGIN|END)[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----| ----)")
+_MARK = r"-{4,5} ?(BEGIN|END)[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----| ----)"
 _BREAK = r"(?:\\[nrt]|[\s\"'+,>|#→:-]|\\(?=[\s\\])|\d{1,5}[\t→:|])"
 _HEADER = r"[A-Z][A-Za-z-]{2,20}: [^\n\\]{1,120}(?=\n|\\n)"
 _LAST = rf"{_BREAK}{{0,40}}[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![\w+/])"
-_BODY = re.compile(
+_BODY = (
     rf"(?:{_BREAK}{{0,40}}(?:{_HEADER}|[A-Za-z0-9+/=]{{16,}}+))++"
-    rf"(?:(?:{_LAST})?{_BREAK}{{0,40}}{_MARK.pattern.replace('(BEGIN|END)', 'END')}|{_LAST})?"
+    rf"(?:(?:{_LAST})?{_BREAK}{{0,40}}{_MARK.replace('(BEGIN|END)', 'END')}|{_LAST})?"
 )
 _FARTHEST = 16384
-_BASE64_LINE = re.compile(r"[\s\"'+,>|#→:-]*(?:\d{1,5}[\t→:|])?\s*[A-Za-z0-9+/=]{2,}[\s\"'+,\\]*")
+_BASE64_LINE = r"[\s\"'+,>|#→:-]*(?:\d{1,5}[\t→:|])?\s*[A-Za-z0-9+/=]{2,}[\s\"'+,\\]*"
 
 
 def keys(text: str, start: int, stop: int) -> tuple[list[Span], int]:
     """Private keys whose armour begins in `[start, stop)`, and where to read on."""
     spans: list[Span] = []
     at = start
-    while (mark := _MARK.search(text, at, stop + MARGIN)) is not None and mark.start() < stop:
+    while (mark := re.compile(_MARK).search(text, at, stop + MARGIN)) is not None and mark.start() < stop:
         at = mark.end()
         if mark[1] == "END":
             first = _start_of_tail(text, mark.start())
             if first < mark.start():
                 spans.append(Span(first, at, KIND))
-        elif body := _BODY.match(text, at):
+        elif body := re.compile(_BODY).match(text, at):
             at = body.end()
             spans.append(Span(mark.start(), at, KIND))
     return spans, max(at, stop)
@@ -39,7 +39,7 @@ def _start_of_tail(text: str, end_at: int) -> int:
     dashes = text.rfind("----", least, end_at)
     first = end_at
     for line in reversed(re.split(r"(?<=\n)|(?<=\\n)", text[max(least, dashes + 4 if dashes >= 0 else 0) : end_at])):
-        if line.strip() and not _BASE64_LINE.fullmatch(line.removesuffix("\\n")):
+        if line.strip() and not re.compile(_BASE64_LINE).fullmatch(line.removesuffix("\\n")):
             break
         first -= len(line)
     return first if re.search(r"[A-Za-z0-9+/=]{16}", text[first:end_at]) else end_at

@@ -14,7 +14,7 @@ ONE_PIECE = 4 * WINDOW
 """A text up to this long, in characters, is looked at in one piece."""
 _PASSES = 8
 UNSETTLED = "[redacted:unsettled]"
-_WIDE = re.compile(r"(?:[^\x00]\x00){4,}")
+_WIDE = r"(?:[^\x00]\x00){4,}"
 
 
 def repair(text: str) -> str:
@@ -24,7 +24,7 @@ def repair(text: str) -> str:
     one, the text is UTF-16 read as bytes and reads well without.
     """
     if "\x00" in text:
-        text = _WIDE.sub(lambda m: m[0].replace("\x00", ""), text).replace("\x00", "\ufffd")
+        text = re.compile(_WIDE).sub(lambda m: m[0].replace("\x00", ""), text).replace("\x00", "\ufffd")
     if text.isascii():
         return text
     try:

@@ -1,4 +1,8 @@
-"""What a string looks like: a mask, words, code, a path, an opaque run. Pure predicates, no knowledge of places."""
+"""What a string looks like: a mask, words, code, a path, an opaque run. Pure predicates, no knowledge of places.
+
+Patterns are kept as text here and in this whole package: `re` compiles each at its first use and keeps it, so that the
+hook client's child pays for those alone that its event needs.
+"""
 
 import base64
 import binascii
@@ -103,26 +107,23 @@ STOP_WORDS = frozenset(
         "yes",
     ]
 )
-_MASK = re.compile(r"(.)\1*|[xX*•.#_-]+|…")
-_PLACEHOLDER = re.compile(
-    r"[$<{\[%(@]|\\[$({]|#\{|\*\*\*|•••|\.\.\.|…|xxx|not[-_ ]an?[-_ ]|"
+_MASK = r"(.)\1*|[xX*•.#_-]+|…"
+_PLACEHOLDER = (
+    r"(?i)[$<{\[%(@]|\\[$({]|#\{|\*\*\*|•••|\.\.\.|…|xxx|not[-_ ]an?[-_ ]|"
     r"(?:your|insert|enter|replace|put|change|my)[-_ ]?"
-    r"(?:me|my|your|here|the|a|with|api|own|access|auth|token|key|secret|pass)",
-    re.IGNORECASE,
+    r"(?:me|my|your|here|the|a|with|api|own|access|auth|token|key|secret|pass)"
 )
-_TEMPLATE = re.compile(r"\$?\{[^{}]{0,80}\}|%[sd]|%\(|\$\(|<[A-Za-z_ -]{1,40}>|\\\(")
-_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
-_IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*")
-_CALL = re.compile(
-    r"[A-Za-z_$][\w$.]*[(\[{]|[^|&?!=]*(?:\|\||&&|\?\?|[!=]=(?!\Z)|=>|->)|[-=!&|?:,;)\]}+.*](?![\w/+=-]{8})"
-)
-_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@ -]+)+[/\\]?|[a-z][a-z0-9+.-]{1,12}://\S*")
-_RELATIVE_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+/?")
-_SECRET_WORD = re.compile(r"pass|pw|token|secret|key|cred|auth", re.IGNORECASE)
-_PARTS = re.compile(r"[^A-Za-z0-9]+")
-_WORD = re.compile(r"[A-Za-z]*|\d{1,4}|[A-Za-z]{2,}\d{1,3}|\d{1,3}[A-Za-z]{1,3}|[vV]\d+[a-z]?\d*")
-_CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_HASH = re.compile(
+_TEMPLATE = r"\$?\{[^{}]{0,80}\}|%[sd]|%\(|\$\(|<[A-Za-z_ -]{1,40}>|\\\("
+_DOTTED = r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+"
+_IDENTIFIER = r"[A-Za-z_$][\w$]*"
+_CALL = r"[A-Za-z_$][\w$.]*[(\[{]|[^|&?!=]*(?:\|\||&&|\?\?|[!=]=(?!\Z)|=>|->)|[-=!&|?:,;)\]}+.*](?![\w/+=-]{8})"
+_PATH = r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@ -]+)+[/\\]?|[a-z][a-z0-9+.-]{1,12}://\S*"
+_RELATIVE_PATH = r"[\w.-]+(?:/[\w.-]+)+/?"
+_SECRET_WORD = r"(?i)pass|pw|token|secret|key|cred|auth"
+_PARTS = r"[^A-Za-z0-9]+"
+_WORD = r"[A-Za-z]*|\d{1,4}|[A-Za-z]{2,}\d{1,3}|\d{1,3}[A-Za-z]{1,3}|[vV]\d+[a-z]?\d*"
+_CAMEL = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
+_HASH = (
     r"(?:0x)?[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r"|(?:sha\d{1,3}|md5|h\d)[-:=].*|SHA256:.*|AAAA[BCE]3N.*|(?:ssh|ecdsa|urn|data|arn)[-:].*"
 )
@@ -131,12 +132,14 @@ _HASH = re.compile(
 def is_blank(value: str) -> bool:
     """Nothing to hide: too short, a mask, a placeholder, a variable's reference, our own mark, a type, a keyword."""
     bare = value.strip(" \t*_`")
-    return len(bare) < 4 or bare.lower() in STOP_WORDS or bool(_PLACEHOLDER.match(bare) or _MASK.fullmatch(bare))
+    return (
+        len(bare) < 4 or bare.lower() in STOP_WORDS or bool(re.match(_PLACEHOLDER, bare) or re.fullmatch(_MASK, bare))
+    )
 
 
 def is_template(value: str) -> bool:
     """Text with a hole that a program fills (`{password}`, `%s`, `<token>`)."""
-    return _TEMPLATE.search(value) is not None
+    return re.search(_TEMPLATE, value) is not None
 
 
 def has_digit_and_letter(value: str) -> bool:
@@ -145,30 +148,30 @@ def has_digit_and_letter(value: str) -> bool:
 
 def is_mixed(value: str) -> bool:
     """Letters and digits together, and more than words with numbers (`test-key-2`, `base64`, `v1.2`)."""
-    return has_digit_and_letter(value) and not all(_WORD.fullmatch(part) for part in _PARTS.split(value))
+    return has_digit_and_letter(value) and not all(re.fullmatch(_WORD, part) for part in re.split(_PARTS, value))
 
 
 def is_random(value: str, least: int) -> bool:
     """At least `least` characters with an opaque part: mixed beyond names, or letters in no pattern of words."""
-    part = max(_PARTS.split(value), key=len)
+    part = max(re.split(_PARTS, value), key=len)
     if len(value) < least or len(part) < min(least, 12):
         return False
     if part.isalpha():
-        return len(part) >= 16 and len(part) < 2.6 * max(len(_CAMEL.findall(part)), 1)
+        return len(part) >= 16 and len(part) < 2.6 * max(len(re.findall(_CAMEL, part)), 1)
     return sum(c.isdigit() for c in part) >= 2 and is_mixed(part) and not is_type_name(part)
 
 
 def is_hash(value: str) -> bool:
     """A hexadecimal number, UUID, integrity digest or public key: such a thing names something and hides nothing."""
-    return _HASH.fullmatch(value) is not None
+    return re.fullmatch(_HASH, value) is not None
 
 
 def is_path(value: str) -> bool:
     """A path or an address, unless a part of it is an opaque run as in base64 with slashes."""
     parts = re.split(r"[/\\]", value)
-    if _PATH.fullmatch(value):
+    if re.fullmatch(_PATH, value):
         return not any(is_random(part, 20) for part in parts)
-    return _RELATIVE_PATH.fullmatch(value) is not None and not any(
+    return re.fullmatch(_RELATIVE_PATH, value) is not None and not any(
         _is_chopped(part) or is_random(part, 12) for part in parts
     )
 
@@ -178,29 +181,32 @@ def _is_chopped(part: str) -> bool:
     letters = "".join(c for c in part if c.isalpha())
     if len(letters) < 8 or letters.islower() or letters.isupper():
         return False
-    return len(letters) < 3 * len(_CAMEL.findall(letters))
+    return len(letters) < 3 * len(re.findall(_CAMEL, letters))
 
 
 def is_code(value: str, after: str) -> bool:
     """An expression of a program: a call, an operator, an attribute. `after` is what follows the value."""
-    if _IDENTIFIER.fullmatch(value):
+    if re.fullmatch(_IDENTIFIER, value):
         return after.startswith(("(", "[", ".", "::", "->", "?.", "!"))
-    return bool(_CALL.match(value)) or (_DOTTED.fullmatch(value) is not None and not is_random(value, 16))
+    if re.fullmatch(_DOTTED, value):
+        first, _, rest = value.partition(".")
+        return not is_random(value, 16) or first.replace("_", "").isalpha() or re.search(_SECRET_WORD, rest) is not None
+    return re.match(_CALL, value) is not None
 
 
 def is_variable(value: str) -> bool:
     """An identifier that names what it stands for (`db_password2`), or a word, or a word with a number behind it."""
-    if not _IDENTIFIER.fullmatch(value) or is_random(value, 16):
+    if not re.fullmatch(_IDENTIFIER, value) or is_random(value, 16):
         return False
     letters = value.rstrip("0123456789")
-    return _SECRET_WORD.search(value) is not None or (
+    return re.search(_SECRET_WORD, value) is not None or (
         len(value) - len(letters) <= 2 and letters.replace("_", "").isalpha()
     )
 
 
 def is_type_name(value: str) -> bool:
     """CamelCase of two words or more with few digits (`Utf8PathBuf`, `getX509Key`)."""
-    words = _CAMEL.findall(value)
+    words = re.findall(_CAMEL, value)
     humps = sum(word[0].isupper() for word in words)
     digits = sum(c.isdigit() for c in value)
     letters = sum(map(len, words))

@@ -40,7 +40,9 @@ class Client:
 @pytest.fixture
 def shop(daemon, tmp_path):
     where = repository(tmp_path / "shop")
-    daemon.hook("claude-code", "UserPromptSubmit", {"session_id": "s", "cwd": str(where), "prompt": "repot the monstera"}, where)
+    daemon.hook(
+        "claude-code", "UserPromptSubmit", {"session_id": "s", "cwd": str(where), "prompt": "repot the monstera"}, where
+    )
     return where
 
 
@@ -62,7 +64,9 @@ def test_what_a_hook_recorded_is_found_in_the_directory_of_the_agent(daemon, cli
 
 
 def test_a_page_is_written_read_changed_and_protected(daemon, client):
-    written, failed = client.tool("memory_write_page", title="Watering", body="Once a week.", kind="rule", tags=["plants"])
+    written, failed = client.tool(
+        "memory_write_page", title="Watering", body="Once a week.", kind="rule", tags=["plants"]
+    )
     assert not failed, written
     (page,) = daemon.pages("default/shop/rules/*.md")
     path = str(page.relative_to(daemon.data.wiki))
@@ -71,9 +75,13 @@ def test_a_page_is_written_read_changed_and_protected(daemon, client):
 
     read, _ = client.tool("memory_read_page", page="Watering")
     assert "Once a week." in read and version in read
-    changed, failed = client.tool("memory_write_page", title="Watering", body="Twice.", kind="rule", path=path, version=version)
+    changed, failed = client.tool(
+        "memory_write_page", title="Watering", body="Twice.", kind="rule", path=path, version=version
+    )
     assert not failed, changed
-    refused, failed = client.tool("memory_write_page", title="Watering", body="Never.", kind="rule", path=path, version=version)
+    refused, failed = client.tool(
+        "memory_write_page", title="Watering", body="Never.", kind="rule", path=path, version=version
+    )
 
     assert failed and "changed on disk" in refused
     assert "Twice." in page.read_text()

@@ -41,7 +41,7 @@ def run(row: Row, text: str) -> None:
             row.check(m)
 
 
-@pytest.mark.promise("P4.11")
+@pytest.mark.promise("P4.12")
 @pytest.mark.parametrize("row", ROWS, ids=[f"{i}-{row.kind}" for i, row in enumerate(ROWS)])
 def test_row_is_linear_on_text_made_for_it(row, pass_s):
     example = row.examples[0].replace("«", "").replace("»", "")
