@@ -19,8 +19,8 @@ up: .venv/installed  ## install and start the daemon, and show it working
 	@echo '  .venv/bin/aimemory status'
 	@echo 'Stop it with: make down'
 
-down: .venv/installed  ## stop the daemon
-	@.venv/bin/python -m aimemory down
+down:  ## stop the daemon
+	@if [ -e .venv/installed ]; then .venv/bin/python -m aimemory down; else echo 'Nothing is installed here yet.'; fi
 
 status: .venv/installed  ## what runs, what was captured, what is wrong
 	@.venv/bin/python -m aimemory status
@@ -44,8 +44,8 @@ clean:  ## remove what was installed here (data stays)
 	rm -rf .venv
 
 .venv/made:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "aimemory needs Python 3.11 or newer; this is $$($(PYTHON) -V 2>&1 || echo none). On Debian: apt install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "aimemory needs Python 3.11 or newer, and $(PYTHON) is not. On Debian: apt install python3 python3-venv"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "Python's venv module is missing. On Debian: apt install python3-venv"; exit 1; }
 	@command -v git >/dev/null || { echo "git is missing. On Debian: apt install git"; exit 1; }
@@ -55,7 +55,7 @@ clean:  ## remove what was installed here (data stays)
 
 .venv/installed: .venv/made pyproject.toml
 	@echo 'Installing aimemory and what it needs ...'
-	@$(PIP) install -e .
+	@$(PIP) install -e . || { echo 'Installing failed: see above. The first time, the package index must be reachable.'; exit 1; }
 	@touch .venv/installed
 
 .venv/tested: .venv/installed

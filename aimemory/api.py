@@ -152,10 +152,13 @@ class Memory:
         """Create a page, or replace the body of the one at `path` whose version is `version`.
 
         A new page gets its place from project, kind and title unless `path` names one. Replacing keeps the front matter
-        byte for byte but for title, tags and `updated`. Raises Conflict, with the current text, when the page is not
-        at `version`; UserError for arguments that can't be used.
+        byte for byte but for title, tags and `updated`; a text that begins with front matter is the whole page.
+        Raises Conflict, with the current text, when the page is not at `version`; UserError for arguments that can't be
+        used.
         """
         _check_writing(title, body, kind)
+        if project == EVERYWHERE:
+            raise UserError(f"A page belongs to one project, not to {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, caller)
         who = replace(self._actor, harness=caller.harness, session=caller.session)
         given = sanitize_tree({"title": " ".join(title.split()), "body": body, "tags": list(tags)})
@@ -187,7 +190,9 @@ class Memory:
 
     async def brief(self, *, cwd: str | None, project: str | None = None, after: int = 0) -> dict[str, Any]:
         """What the next agent would be told here; nothing is marked as given."""
-        await self._projector.reached(max(after, 0))
+        await self._projector.reached(after)
+        if project == EVERYWHERE:
+            raise UserError(f"A brief is about one project, not about {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, Caller(cwd=cwd))
         brief = await self._composer.compose(
             where.project, cwd=cwd, session=None, budget_chars=self._config.brief.chars,
@@ -208,7 +213,7 @@ class Memory:
                 "pages": len(await self._reader.read(newest_pages([found.id], limit=1_000_000))),
                 "sessions": len(await self._reader.read(sessions([found.id], limit=1_000_000))),
             }
-            for found in self._projects.all()
+            for found in (*self._projects.all(), self._projects.unfiled)
         ]  # fmt: skip
 
     async def project_alias(self, name: str, alias: str) -> dict[str, Any]:
@@ -286,29 +291,43 @@ class Memory:
 
     def _new(self, given: Mapping[str, Any], kind: str, place: str, who: Actor) -> str:
         now = rfc3339_local(self._clock.now_ns())
+        page_id = PageId(digest("page", place, str(self._clock.now_ns()), size=6))
+        body = given["body"].strip() + "\n"
+        if _front_of(body) is not None:
+            own = {"type": kind, "id": page_id, "title": given["title"], "tags": given["tags"] or None}
+            return self._with_fields(body, own, "created")
         fields: dict[str, Any] = {
             "type": kind,
-            "id": PageId(digest("page", place, str(self._clock.now_ns()), size=6)),
+            "id": page_id,
             "title": given["title"],
         }
         if given["tags"]:
             fields["tags"] = given["tags"]
         fields |= {"created": now, "generated": {"by": who.harness or who.user, "at": now}}
-        return render(fields, given["body"].strip() + "\n")
+        return render(fields, body)
 
     def _changed(self, text: str, given: Mapping[str, Any]) -> str:
         """The page with a new body; of the front matter only title, tags and `updated` change."""
         parts = split(text)
-        if parts.front is not None:
-            for key, value in (("title", given["title"]), ("tags", given["tags"] or None)):
-                if value is not None and parts.front.get(key) != value:
-                    text = edit_field(text, key, value)
-            text = edit_field(text, "updated", rfc3339_local(self._clock.now_ns()))
-            parts = split(text)
         body: str = given["body"].strip() + "\n"
-        if parts.newline == "\r\n":
-            body = body.replace("\r\n", "\n").replace("\n", "\r\n")
-        return text[: len(text) - len(parts.body)] + body
+        if _front_of(body) is not None:
+            text = body  # the whole page, as it was read
+        else:
+            if parts.newline == "\r\n":
+                body = body.replace("\r\n", "\n").replace("\n", "\r\n")
+            gap = parts.body[: len(parts.body) - len(parts.body.lstrip("\r\n"))]
+            text = text[: len(text) - len(parts.body)] + gap + body
+        return self._with_fields(text, {"title": given["title"], "tags": given["tags"] or None}, "updated")
+
+    def _with_fields(self, text: str, fields: Mapping[str, Any], dated: str) -> str:
+        """A page with these fields set in its front matter, where it has one and they differ; None leaves a field."""
+        front = split(text).front
+        if front is None:
+            return text
+        for key, value in fields.items():
+            if value is not None and front.get(key) != value:
+                text = edit_field(text, key, value)
+        return edit_field(text, dated, rfc3339_local(self._clock.now_ns()))
 
     def _recent_page(self, row: PageInfo) -> RecentItem:
         return RecentItem(
@@ -323,6 +342,14 @@ class Memory:
             f"{e.kind.value} of {e.harness}", " ".join(what.split())[:_TITLE_CHARS], None, rfc3339_local(event.at_ns),
             self._projects.name_of(event.project), session,
         )  # fmt: skip
+
+
+def _front_of(body: str) -> Mapping[str, Any] | None:
+    """The front matter that a given text begins with, None without one. Raises UserError for one that can't be read."""
+    parts = split(body)
+    if parts.problem is not None:
+        raise UserError(f"The page was not written: the front matter of the text has a problem: {parts.problem}")
+    return parts.front
 
 
 def _check_writing(title: str, body: str, kind: str) -> None:
@@ -345,8 +372,8 @@ def _instant(text: str | None, name: str) -> int | None:
         return None
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return int(moment.astimezone().timestamp()) * 1_000_000_000
+    except (ValueError, OverflowError, OSError):
         raise UserError(
             f"{name} is {text[:40]!r}; give a date like 2026-11-30 or a time like 2026-11-30T14:12."
         ) from None
-    return int(moment.astimezone().timestamp()) * 1_000_000_000

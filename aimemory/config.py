@@ -118,7 +118,17 @@ class Config:
     temp_dirs: tuple[str, ...] = ("/tmp", "/var/tmp")
 
 
-def load_config(env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None) -> Config:
+def load_place(env: Mapping[str, str] | None = None) -> Config:
+    """The configuration with defaults only, for what needs no more than the data directory: asking and stopping must
+    work when the settings are broken."""
+    env = os.environ if env is None else env
+    kept = {n: v for n, v in env.items() if n == "AIMEMORY_DATA_DIR" or not n.startswith("AIMEMORY_")}
+    return load_config(kept, read_file=False)
+
+
+def load_config(
+    env: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None, *, read_file: bool = True
+) -> Config:
     """Build the configuration. `flags` maps option names (`server.port`) to values.
 
     Raises UserError that lists every problem of the file and the environment at once.
@@ -127,7 +137,7 @@ def load_config(env: Mapping[str, str] | None = None, flags: Mapping[str, Any] |
     root = default_root(env, platformdirs.user_data_dir("aimemory", appauthor=False))
     data = DataDir(root, env.get("XDG_RUNTIME_DIR"))
     file = Path(env["AIMEMORY_CONFIG"]).expanduser() if env.get("AIMEMORY_CONFIG") else data.config
-    table = _read_toml(file, required=bool(env.get("AIMEMORY_CONFIG")))
+    table = _read_toml(file, required=bool(env.get("AIMEMORY_CONFIG"))) if read_file else {}
     problems = _unknown(table, file) + _unknown_variables(env)
     values: dict[str, dict[str, Any]] = {}
     for option in OPTIONS:
@@ -180,6 +190,8 @@ def _login() -> str:
 def _read_toml(file: Path, *, required: bool) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
+    except NotADirectoryError:
+        raise UserError(f"{file.parent} is not a directory. Choose another data directory.") from None
     except FileNotFoundError:
         if required:
             raise UserError(f"AIMEMORY_CONFIG names {file}, which does not exist.") from None

@@ -8,6 +8,7 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,13 +62,21 @@ class DataDir:
         Raises UserError if the root is not a directory of ours.
         """
         tightened = []
+        socket_parent = self.socket.parent
+        fallback = [socket_parent.parent] if not self._runtime_dir and socket_parent != self.root else []
         for path in (
             self.root, self.wiki, self.journal, self.private, self.bin, self.cache, self.spool, self.rejects, self.logs,
-            self.socket.parent,
+            *fallback, socket_parent,
         ):  # fmt: skip
             try:
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
                 found = path.stat()
+            except PermissionError as error:
+                raise UserError(
+                    f"{path} can't be created or read: {error.strerror}. Choose another data directory."
+                ) from error
+            except FileNotFoundError as error:
+                raise UserError(f"{path} can't be created here. Choose another data directory.") from error
             except (FileExistsError, NotADirectoryError) as error:
                 raise UserError(
                     f"{error.filename} is not a directory. Move it away or choose another data directory."
@@ -140,6 +149,10 @@ def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
 # -- the instance lock -----------------------------------------------------------------------------------------------
 
 
+_LOCK_TRIES = 10
+_LOCK_PAUSE_S = 0.02
+
+
 class AlreadyRunning(Unavailable):
     """Another daemon holds this data directory; `pid` is what it wrote into the lock file, if readable."""
 
@@ -159,7 +172,7 @@ def instance_lock(data: DataDir) -> Iterator[None]:
     fd = os.open(data.lock_file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(fd)
         except BlockingIOError:
             raise AlreadyRunning(data.root, _pid_in(fd)) from None
         except OSError as error:
@@ -169,6 +182,17 @@ def instance_lock(data: DataDir) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def _lock(fd: int) -> None:
+    """Take the lock; somebody who only looks (`lock_holder`) has it for an instant, so refuse not at the first try."""
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE_S)
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def lock_holder(data: DataDir) -> int | None:

@@ -24,7 +24,7 @@ async def app(scope, receive, send):
     await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"{}"})
 async def main():
-    await Listener(app, "0").open([unix_socket(Path(sys.argv[1]))])
+    await Listener(app, app, "0").open([unix_socket(Path(sys.argv[1]))])
     print("up", flush=True)
     await asyncio.Event().wait()
 uvloop.run(main())

@@ -21,7 +21,7 @@ from aimemory.model.gitfacts import GitSummary
 from aimemory.model.ids import SessionId
 from aimemory.model.page import Page
 from aimemory.model.protocols import Clock
-from aimemory.model.scope import Project
+from aimemory.model.scope import UNFILED_FOLDER, Project
 from aimemory.privacy import Sanitized, sanitize
 from aimemory.sessions.reader import Sessions
 from aimemory.store.projects import Projects
@@ -69,7 +69,7 @@ class Composer:
             return BriefText(empty)
         git_task = asyncio.ensure_future(self._git(cwd, git_s))
         try:
-            last, earlier = await self._worked(project, session)
+            last, earlier = await self._worked(project, session, cwd)
             pages = await self._pages(project)
             git = await git_task
         finally:
@@ -89,12 +89,14 @@ class Composer:
         told = [s.state.id for s in ([last] if last else []) + earlier]
         return BriefText(text, tuple(told))
 
-    async def _worked(self, project: Project, but: SessionId | None) -> tuple[BriefSession | None, list[BriefSession]]:
+    async def _worked(
+        self, project: Project, but: SessionId | None, cwd: str | None
+    ) -> tuple[BriefSession | None, list[BriefSession]]:
         """The last session in which something was done, and some before it."""
         found: list[BriefSession] = []
         for row in await self._reader.read(sessions([project.id], limit=_LOOK_BACK)):
-            if row.id == but or not row.prompts:
-                continue
+            if row.id == but or not row.prompts or (project.id == UNFILED_FOLDER and row.cwd != cwd):
+                continue  # what is under no project has nothing in common but that
             told = await self._told(row)
             if told is not None:
                 found.append(told)

@@ -248,7 +248,9 @@ def _one_session(told: BriefSession) -> str:
     state = told.state
     goal = _own(state.goal, _LINE_CHARS) if state.goal else "no prompt recorded"
     files, broken = len(state.files_written), len(failing(state))
-    facts = [f"{files}{'+' if state.files_written_more else ''} {'file' if files == 1 else 'files'} changed"]
+    facts = []
+    if files:
+        facts.append(f"{files}{'+' if state.files_written_more else ''} {'file' if files == 1 else 'files'} edited")
     if broken:
         facts.append(f"{broken} {'command' if broken == 1 else 'commands'} failing")
-    return f"{_when(state)}, {told.harness}: {goal}; {', '.join(facts)}"
+    return f"{_when(state)}, {told.harness}: {goal}{'; ' if facts else ''}{', '.join(facts)}"

@@ -88,6 +88,7 @@ class Client:
             return False
         if self._config.data.down_marker.exists():
             raise Unavailable("The daemon was stopped with `aimemory down`. `aimemory up` starts it again.")
+        self._config.data.create()  # what is wrong with the place is said here, not in a log that can't be written
         start_daemon(self._config)
         self.wait_until_up()
         return True

@@ -9,9 +9,9 @@ import click
 
 from aimemory import __version__
 from aimemory.cli.client import Client, start_daemon, wait_until_down
-from aimemory.cli.output import json_option, note, print_json, translated
+from aimemory.cli.output import cleaned, json_option, note, print_json, translated
 from aimemory.cli.service import UNITS, is_installed, systemctl
-from aimemory.config import Config, load_config
+from aimemory.config import Config, load_config, load_place
 from aimemory.datadir import lock_holder
 from aimemory.errors import Unavailable
 
@@ -49,7 +49,7 @@ def up(as_json: bool) -> None:
 @translated
 def down() -> None:
     """Stop the daemon and keep it stopped: hooks put events into the spool until `aimemory up`."""
-    config = load_config()
+    config = load_place()
     if config.data.root.exists():
         config.data.down_marker.touch(mode=0o600)
     if is_installed(config):
@@ -104,20 +104,20 @@ def serve(port: int | None, background: bool) -> None:
 @translated
 def status(as_json: bool) -> None:
     """What runs, what was captured, what is wrong. Exit code 75 when no daemon answers."""
-    config = load_config()
+    config = load_place()
     client = Client(config, timeout_s=10)
     if not client.alive():
         report = _status_without_daemon(config)
         if as_json:
             print_json(report)
         else:
-            click.echo("\n".join(f"{name}: {value}" for name, value in report.items()))
+            _print_stopped(report)
         sys.exit(Unavailable.exit_code)
     found = client.get("/api/v1/status")
     if as_json:
         print_json(found)
     else:
-        _print_status(found)
+        _print_status(cleaned(found))
 
 
 def _status_without_daemon(config: Config) -> dict[str, Any]:
@@ -130,6 +130,14 @@ def _status_without_daemon(config: Config) -> dict[str, Any]:
         "spooled_events": sum(1 for _ in spool.glob("*.json")) if spool.exists() else 0,
         "log": str(config.data.log_file),
     }
+
+
+def _print_stopped(report: dict[str, Any]) -> None:
+    why = ", since you stopped it" if report["stopped_by_you"] else ""
+    click.echo(f"No daemon answers for {report['data']}{why}. `aimemory up` starts it.")
+    if report["lock_held_by"] is not None:
+        click.echo(f"Process {report['lock_held_by']} holds the directory, but does not answer; see {report['log']}.")
+    click.echo(f"{report['spooled_events']} events wait in the spool.")
 
 
 def _print_status(found: dict[str, Any]) -> None:

@@ -49,3 +49,12 @@ def translated(command: F) -> F:
 def clean(text: str) -> str:
     """Recorded text for a terminal: no escape sequences, no control characters but line ends and tabs."""
     return "".join(c for c in text if c in "\n\t" or (c >= " " and c != "\x7f" and not "\x80" <= c <= "\x9f"))
+
+
+def cleaned(value: Any) -> Any:
+    """A JSON value with `clean` applied to every text and key: names in it came from other programs."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(key): cleaned(item) for key, item in value.items()}
+    return [cleaned(item) for item in value] if isinstance(value, list) else value

@@ -56,9 +56,7 @@ def search(query: tuple[str, ...], limit: int, pages_only: bool, as_json: bool, 
     for number, hit in enumerate(answer["hits"], 1):
         _print_hit(number, hit)
     for text in answer["notes"]:
-        note(text)
-    if found["next_cursor"]:
-        note(f"More: add --cursor {found['next_cursor']}")
+        note(text.replace("the cursor gives", f"--cursor {found['next_cursor']} gives"))
 
 
 def _print_hit(number: int, hit: dict[str, Any]) -> None:

@@ -69,6 +69,6 @@ def hook(harness: str, event: str) -> None:
 def mcp() -> None:
     """Serve MCP on standard input and output, for an agent to start.
 
-    `connect` and hand-made settings better name `bin/mcp` of the data directory: it stays when this program moves.
+    An agent's settings better name `bin/mcp` of the data directory: it stays when this program moves.
     """
     sys.exit(subprocess.call([str(load_config().data.mcp_launcher)]))

@@ -45,7 +45,6 @@ def build(config: Config, tightened: list[str]) -> Parts:
     actor = load_actor(config)
     files = WikiFiles(data.wiki)
     journal = Journal(data.journal, config.storage.segment_bytes, clock.now_ns)
-    journal.open()
 
     async def lookup(key: str, content: str | None) -> list[Known]:
         found = await reader.read(known_events([key], [content] if content else []))
@@ -55,7 +54,12 @@ def build(config: Config, tightened: list[str]) -> Parts:
         return await reader.read(has_event_between(session, first, last))
 
     dedupe = Dedupe(lookup, between)
-    reader = Reader(data.index)
+
+    def damaged(what: str) -> None:
+        projector.note_damage(what)
+        projector.ask_rebuild()
+
+    reader = Reader(data.index, damaged)
     projector = Projector(data.index, data.journal, take_pages(files), dedupe.applied, reader.held)
     writer = Writer(journal, projector.feed)
     committer = Committer(data.wiki, clock)
@@ -64,7 +68,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )
     resolver = Resolver(config.home, temp_dirs=config.temp_dirs)
     projects = Projects(resolver=resolver, files=files, pages=pages, reader=reader, clock=clock, actor=actor)
-    pages.tell_of_projects(projects.load)
+    pages.tell_of_projects(projects.reload)
     sessions = Sessions(reader)
     registry = load_registry()
 

@@ -36,6 +36,7 @@ class State:
     pulses: dict[str, TaskPulse] = field(default_factory=dict)
     endpoint: dict[str, Any] = field(default_factory=dict)
     spool: dict[str, Any] = field(default_factory=dict)
+    background: list[asyncio.Task[None]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

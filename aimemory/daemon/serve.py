@@ -18,14 +18,15 @@ from aimemory.harness.registry import load_registry
 from aimemory.index.events import keys_after, open_closings, stored_hashes
 from aimemory.install.launchers import write_launchers
 from aimemory.model.ids import SessionId
-from aimemory.server.app import guarded
-from aimemory.server.auth import load_token
+from aimemory.server.auth import Guard, load_token
 from aimemory.server.listen import Listener, inherited_socket, tcp_socket, unix_socket
 from aimemory.server.logs import set_up_logging
 
 log = logging.getLogger(__name__)
 
 _OPEN_REQUESTS_S = 1.5
+_QUICK_TAIL = 20_000
+"""So many lines that the index doesn't show yet are read before the first answer: some 0.2 s."""
 
 
 def serve(config: Config, *, foreground: bool) -> None:
@@ -56,7 +57,7 @@ async def _run(config: Config, tightened: list[str], foreground: bool) -> None:
         loop.add_signal_handler(number, parts.stopping.set)
     supervisor = Supervisor(parts)
     token = load_token(config.data.token_file)
-    listener = Listener(guarded(parts.app, token, config.server.allow_remote), __version__)
+    listener = Listener(parts.app, Guard(parts.app, token, config.server.allow_remote), __version__)
     try:
         await _open(parts)
         supervisor.start()
@@ -79,9 +80,18 @@ async def _open(parts: Parts) -> None:
     """What the first event needs: the end of the journal, the index, the known projects."""
     parts.journal.open()
     had_index = await parts.projector.open()
-    parts.projector.expect(parts.journal.last_seq)
-    if not had_index and (parts.journal.last_seq or any(parts.config.data.wiki.glob("*/*"))):
+    shown, last = parts.projector.applied_seq, parts.journal.last_seq
+    if shown > last:
+        parts.projector.note_damage(f"lines {last + 1} to {shown} of the journal are gone: the index had seen them")
+        parts.journal.skip_to(shown)
+    parts.projector.expect(last)
+    if shown > last or (not had_index and (last or any(parts.config.data.wiki.glob("*/*")))):
         parts.projector.ask_rebuild()
+    prime = parts.dedupe.prime(parts.config.data.journal, shown if had_index and shown <= last else 0)
+    if last - shown <= _QUICK_TAIL:
+        await prime
+    else:
+        parts.state.background.append(asyncio.create_task(prime, name="keys"))  # events wait for it, and then spool
     await parts.projects.load()
 
 
@@ -89,6 +99,7 @@ async def _catch_up(parts: Parts) -> None:
     """What may come a little after the first answer: known keys, outside changes, closings that were cut off."""
     try:
         await parts.projector.settled()
+        await parts.projector.reached(parts.projector.applied_seq + parts.projector.lag)
         await asyncio.to_thread(parts.dedupe.load, await _stored_digests(parts))
         await parts.pages.reconcile()
         await parts.pages.commit_missing()

@@ -8,6 +8,6 @@ def capture_mode(path: bytes) -> str | None:
     try:
         with open(path, "rb") as file:
             mode = tomllib.load(file)["capture"]["mode"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return mode if isinstance(mode, str) else None

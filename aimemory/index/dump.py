@@ -22,7 +22,7 @@ _TABLES = {
     "written": "path, version, op, seq, at, user, harness, session",
     "page": (
         "path, id, kind, title, description, tags, status, created, updated, date_ns, project, workspace, version,"
-        " mtime_ns, size, problem"
+        " problem"
     ),
     "project": "page, id, workspace, folder, identity",
     "project_alias": "kind, value, page",
@@ -33,6 +33,7 @@ _PAGE_TEXT = "select p.path, t.title, t.body, t.paths, t.idents, t.forms from pa
 def dump(db: sqlite3.Connection) -> str:
     """Every table, one row a line as JSON, sorted; row numbers of pages are left out, the text of a page has its path.
 
+    What a stat walk remembers of files (time, size) is left out too: it says when they were looked at.
     Full text is represented by the columns it is made from; `connect.check` says whether it agrees with them.
     """
     lines = []

@@ -36,6 +36,11 @@ class Scope:
     observations: bool = True
 
     @property
+    def is_narrowed(self) -> bool:
+        """Does more than the project narrow it?"""
+        return bool(self.kinds or self.tag or self.harness or self.session or self.since_ns or self.until_ns)
+
+    @property
     def has_pages(self) -> bool:
         return self.harness is None and self.session is None
 

@@ -228,7 +228,8 @@ def identify(event: Event, payload: Sanitized[Json], at_ns: int, session: Sessio
         key = digest("identity", event.harness, event.native_session or "", event.event, *event.identity, size=16)
         return Known(key=key, hash=None, at_ns=at_ns, session=session)
     canonical = _CANONICAL.encode(payload.value)
-    content = digest("hash", event.harness, event.event, event.native_session or "", canonical, size=16)
+    about = (event.harness, event.event, event.native_session or "", event.cwd or "")
+    content = digest("hash", *about, canonical, size=16)
     key = digest("capture", content, str(at_ns), str(event.pid or 0), size=16)
     return Known(key=key, hash=content, at_ns=at_ns, session=session)
 

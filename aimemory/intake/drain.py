@@ -39,16 +39,16 @@ class Drain:
             path = self._spool / name
             try:
                 entry = parse(await asyncio.to_thread(path.read_bytes), name)
-            except FileNotFoundError:
+            except OSError:  # gone, or not to be read just now: it stays for the next time
                 continue
-            except (Damaged, OSError):
+            except Damaged:
                 await asyncio.to_thread(self._set_aside, path)
                 continue
             try:
                 await self._take(entry)
             except Unavailable:
                 raise
-            except UserError:  # counted by the intake
+            except (UserError, RecursionError):  # not to be understood, this time as little as the next
                 await asyncio.to_thread(self._set_aside, path)
                 continue
             await asyncio.to_thread(path.unlink, missing_ok=True)

@@ -39,20 +39,30 @@ def open_segment(path: Path) -> BinaryIO:
 
 
 def find_segments(root: Path) -> list[Segment]:
-    """All segments in the order of the sequence. A plain file beside its finished compressed twin is left out."""
-    found = []
-    for path in root.glob("[0-9]*/[0-9]*/[0-9]*.jsonl*"):
-        if path.suffix not in (".jsonl", ".gz"):
-            continue
-        if path.suffix == ".jsonl" and path.with_suffix(".jsonl.gz").exists():
-            continue
-        found.append(Segment(path, _first_seq(path)))
+    """All segments in the order of the sequence. A plain file beside its finished compressed twin is left out.
+
+    Decided from one listing: a file that is compressed meanwhile stays in it, and is read from its twin.
+    """
+    names = {path for path in root.glob("[0-9]*/[0-9]*/[0-9]*.jsonl*") if path.suffix in (".jsonl", ".gz")}
+    found = [
+        Segment(path, _first_seq(path))
+        for path in names
+        if path.suffix == ".gz" or path.with_suffix(".jsonl.gz") not in names
+    ]
     return sorted(found, key=lambda s: (s.first_seq is None, s.first_seq or 0, str(s.path)))
+
+
+def open_now(path: Path) -> BinaryIO:
+    """As `open_segment`, also when the segment was sealed since the folder was listed."""
+    try:
+        return open_segment(path)
+    except FileNotFoundError:
+        return open_segment(path.with_suffix(".jsonl.gz"))
 
 
 def _first_seq(path: Path) -> int | None:
     try:
-        with open_segment(path) as file:
+        with open_now(path) as file:
             for raw in file:
                 try:
                     return decode(raw).seq
@@ -90,16 +100,21 @@ class Journal:
         return self._path
 
     def open(self) -> None:
-        """Find the end of the journal and cut a torn write off it. Raises Unavailable if it can't be read."""
-        segments = find_segments(self._root)
-        for segment in reversed(segments):
-            if segment.first_seq is not None:
-                last = _last_line(segment.path)
-                self.next_seq = (last.seq if last else segment.first_seq) + 1
-                break
-        plain = [s for s in segments if not s.is_sealed]
-        if plain:
-            self._recover(plain[-1].path)
+        """Find the end of the journal and cut a torn write off it. Raises Unavailable if it can't be read.
+
+        A segment in which no line is whole is evidence of damage and is left as it is; writing goes on in a new one.
+        """
+        newest = next((s for s in reversed(find_segments(self._root)) if s.first_seq is not None), None)
+        if newest is None or newest.first_seq is None:
+            return
+        last, damaged = _last_line(newest.path)
+        self.next_seq = (last.seq if last else newest.first_seq) + damaged + 1
+        if not newest.is_sealed:
+            self._recover(newest.path)
+
+    def skip_to(self, seq: int) -> None:
+        """Never give a number up to `seq` again: somebody has seen a line of that number that is no longer here."""
+        self.next_seq = max(self.next_seq, seq + 1)
 
     def append(self, lines: Sequence[tuple[str, int, str]]) -> list[int]:
         """Write (type, at_ns, data JSON) lines and make them durable; returns their sequence numbers.
@@ -175,50 +190,43 @@ def _write_all(fd: int, block: bytes) -> None:
 
 
 def _good_end(path: Path, size: int) -> int:
-    """Offset behind the last whole line. Bad bytes *before* a whole line stay: they are damage, not a torn write."""
-    for window in (_TAIL_BYTES, size):
-        start = max(0, size - window)
-        with path.open("rb") as file:
+    """Offset behind the last line end. What follows it is a torn write, never acknowledged.
+
+    A whole line that is damaged stays: it may have been acknowledged, and is named when the journal is read.
+    """
+    with path.open("rb") as file:
+        for window in (_TAIL_BYTES, size):
+            start = max(0, size - window)
             file.seek(start)
-            block = file.read()
-        end = len(block)
-        while (cut := block.rfind(b"\n", 0, end)) >= 0:
-            begin = block.rfind(b"\n", 0, cut) + 1
-            if begin > 0 or start == 0:
-                try:
-                    decode(block[begin:cut])
-                    return start + cut + 1
-                except BadLine:
-                    pass
-            end = cut
-        if start == 0:
-            return 0
+            cut = file.read().rfind(b"\n")
+            if cut >= 0:
+                return start + cut + 1
     return 0
 
 
-def _last_line(path: Path) -> Line | None:
-    """The last whole line of a segment, or None."""
-    if path.suffix == ".jsonl":
-        size = path.stat().st_size
-        end = _good_end(path, size)
-        with path.open("rb") as file:
-            for window in (_TAIL_BYTES, end):
-                file.seek(max(0, end - window))
-                raw = file.read(min(window, end)).rstrip(b"\n")
-                if b"\n" in raw or window == end:
-                    return decode(raw.rpartition(b"\n")[2]) if raw else None
-        return None
-    last = None
+def _last_line(path: Path) -> tuple[Line | None, int]:
+    """The last whole line of a segment that can be read, and how many damaged ones follow it."""
+    last, damaged = None, 0
     try:
-        with open_segment(path) as packed:
-            for raw in packed:
+        with open_now(path) as file:
+            if path.suffix == ".jsonl" and path.exists():
+                _skip_to_tail(file, path.stat().st_size)
+            for raw in file:
+                if not raw.endswith(b"\n"):
+                    break
                 try:
-                    last = decode(raw)
+                    last, damaged = decode(raw), 0
                 except BadLine:
-                    continue
+                    damaged += 1
     except (EOFError, OSError, gzip.BadGzipFile):
         pass
-    return last
+    return last, damaged
+
+
+def _skip_to_tail(file: BinaryIO, size: int) -> None:
+    if size > _TAIL_BYTES:
+        file.seek(size - _TAIL_BYTES)
+        file.readline()
 
 
 def seal(root: Path) -> list[Path]:

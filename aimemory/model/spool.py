@@ -139,7 +139,7 @@ def parse(content: bytes, name: str) -> SpoolFile:
     """
     try:
         data = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Damaged(f"{name} in the spool is not JSON. Look at it and delete it.") from None
     if not isinstance(data, Mapping) or not _is_entry(data):
         raise Damaged(f"{name} in the spool lacks fields of a spooled event. Look at it and delete it.")

@@ -78,7 +78,7 @@ def search(request: Request) -> Plan[SearchAnswer]:
         hits=hits,
         total=max(total, shown_to),
         loosened=note,
-        notes=_notes(query, len(hits), shown_to, total),
+        notes=_notes(query, request.scope, len(hits), shown_to, total),
         cursor=str(shown_to) if hits and shown_to < min(total, COUNTED) else None,
     )
 
@@ -231,10 +231,11 @@ def _what_was_loosened(query: Query) -> str:
     return f"Nothing meets {', '.join(wanted)}; taken as plain words instead."
 
 
-def _notes(query: Query, hits: int, shown_to: int, total: int) -> tuple[str, ...]:
+def _notes(query: Query, scope: Scope, hits: int, shown_to: int, total: int) -> tuple[str, ...]:
     notes = []
     if not hits:
-        notes.append("Nothing has any of these words." if shown_to == 0 else "There are no more hits.")
+        within = "Nothing within these filters" if scope.is_narrowed else "Nothing"
+        notes.append(f"{within} has any of these words." if shown_to == 0 else "There are no more hits.")
     elif shown_to < total:
         count = f"{COUNTED} or more" if total >= COUNTED else str(total)
         notes.append(f"{hits} of {count} hits; the cursor gives the next ones.")

@@ -9,7 +9,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aimemory.errors import AimemoryError
-from aimemory.server.auth import Guard
 from aimemory.server.faults import on_bug, on_known
 from aimemory.server.hook import HookRoute
 from aimemory.server.v1 import Api
@@ -35,8 +34,3 @@ class App:
             await self._mcp(scope, receive, send)
         else:
             await self._rest(scope, receive, send)
-
-
-def guarded(app: App, token: str, allow_remote: bool) -> ASGIApp:
-    """The application behind the check of `auth`."""
-    return Guard(app, token, allow_remote)

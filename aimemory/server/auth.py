@@ -33,7 +33,10 @@ def load_token(path: Path) -> str:
 
 
 class Guard:
-    """ASGI wrapper that lets through what may pass.
+    """ASGI wrapper for what comes over TCP; what comes over the Unix socket is served without it.
+
+    Which of the two it is, the listener knows. The peer's address does not tell: it is gone when the client has reset
+    the connection by the time its request is read.
 
     allow_remote: also accept Host names that are not loopback (a daemon bound to another address).
     """
@@ -44,7 +47,7 @@ class Guard:
         self._allow_remote = allow_remote
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope.get("client") is not None:
+        if scope["type"] == "http":
             try:
                 self._check(scope)
             except AimemoryError as error:
@@ -82,7 +85,7 @@ def _is_loopback_host(host: bytes) -> bool:
         name = urlsplit(b"//" + host).hostname
     except ValueError:
         return False
-    if name is None:
+    if name is None or b"@" in host:
         return False
     text = name.decode("latin-1")
     if text == "localhost":

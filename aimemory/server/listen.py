@@ -7,6 +7,7 @@ import asyncio
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -15,6 +16,10 @@ from aimemory.errors import Unavailable
 
 _BACKLOG = 512
 _PORTS_TO_TRY = 50
+_HEAD_BYTES = 64 << 10
+_HEAD_S = 60.0
+_TCP_CONNECTIONS = 256
+"""Any local user can connect to loopback; the descriptors that this takes must not be all there are."""
 
 
 def unix_socket(path: Path) -> socket.socket:
@@ -63,16 +68,15 @@ def tcp_socket(host: str, port: int) -> socket.socket:
 
 
 class Listener:
-    """Serves one ASGI app on several sockets until closed."""
+    """Serves requests until closed: those over the Unix socket with one app, those over TCP with another."""
 
-    def __init__(self, app: ASGIApp, version: str) -> None:
-        self._config = uvicorn.Config(
-            app, lifespan="off", access_log=False, log_config=None, server_header=False, date_header=False,
-            timeout_keep_alive=75, ws="none", proxy_headers=False,
-        )  # fmt: skip
-        self._config.load()
+    def __init__(self, over_unix: ASGIApp, over_tcp: ASGIApp, version: str) -> None:
+        self._unix = _config(over_unix)
+        self._tcp = _config(over_tcp)
+        self._class = _limited(self._unix.http_protocol_class)
         self._state = uvicorn.server.ServerState()
         self._state.default_headers = [(b"x-aimemory", version.encode())]
+        self._tcp_connections: set[object] = set()
         self._servers: list[asyncio.Server] = []
 
     async def open(self, sockets: list[socket.socket]) -> None:
@@ -80,15 +84,19 @@ class Listener:
         loop = asyncio.get_running_loop()
         for sock in sockets:
             if sock.family == socket.AF_UNIX:
-                server = await loop.create_unix_server(self._protocol, sock=sock, backlog=_BACKLOG)
+                server = await loop.create_unix_server(self._unix_protocol, sock=sock, backlog=_BACKLOG)
             else:
-                server = await loop.create_server(self._protocol, sock=sock, backlog=_BACKLOG)
+                server = await loop.create_server(self._tcp_protocol, sock=sock, backlog=_BACKLOG)
             self._servers.append(server)
 
-    def _protocol(self) -> asyncio.Protocol:
-        made: asyncio.Protocol = self._config.http_protocol_class(  # type: ignore[call-arg]
-            config=self._config, server_state=self._state, app_state={}
-        )
+    def _unix_protocol(self) -> asyncio.Protocol:
+        return self._protocol(self._unix, None)
+
+    def _tcp_protocol(self) -> asyncio.Protocol:
+        return self._protocol(self._tcp, self._tcp_connections)
+
+    def _protocol(self, config: uvicorn.Config, crowd: set[object] | None) -> asyncio.Protocol:
+        made: asyncio.Protocol = self._class(crowd=crowd, config=config, server_state=self._state, app_state={})
         return made
 
     async def close(self, limit_s: float) -> int:
@@ -107,3 +115,49 @@ class Listener:
         for task in left:
             task.cancel()
         return len(left)
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app, lifespan="off", access_log=False, log_config=None, server_header=False, date_header=False,
+        timeout_keep_alive=75, ws="none", proxy_headers=False,
+    )  # fmt: skip
+    config.load()
+    return config
+
+
+def _limited(base: Any) -> Any:
+    """uvicorn's protocol class with bounds of its own: bytes of a head, time for one, connections in a crowd."""
+
+    class Limited(base):  # type: ignore[misc]  # which class it is depends on what is installed
+        def __init__(self, crowd: set[object] | None, **given: Any) -> None:
+            super().__init__(**given)
+            self.crowd = crowd
+            self.head_bytes = 0
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            self.too_slow = asyncio.get_running_loop().call_later(_HEAD_S, transport.abort)
+            super().connection_made(transport)
+            if self.crowd is not None:
+                self.crowd.add(self)
+                if len(self.crowd) > _TCP_CONNECTIONS:
+                    transport.abort()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self.too_slow.cancel()
+            if self.crowd is not None:
+                self.crowd.discard(self)
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            cycle = self.cycle
+            super().data_received(data)
+            if self.cycle is not cycle:  # a head is complete
+                self.head_bytes = 0
+                self.too_slow.cancel()
+            elif cycle is None or cycle.response_complete:
+                self.head_bytes += len(data)
+                if self.head_bytes > _HEAD_BYTES:
+                    self.transport.abort()
+
+    return Limited

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from aimemory.api import Memory
 from aimemory.errors import UserError
 from aimemory.model.answers import Caller
+from aimemory.server.hook import read_body
 
 Reindex = Callable[[], AsyncIterator[dict[str, Any]]]
 """Rebuilds the index and yields its progress."""
@@ -120,10 +121,10 @@ class Api:
 
 async def _body(request: Request, fields: dict[str, type]) -> dict[str, Any]:
     """The JSON object of a request. Raises UserError that lists every problem; null counts as absent."""
-    raw = await request.body()
+    raw = await read_body(request.receive)
     try:
         given = json.loads(raw or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError("The body is not JSON.") from None
     if not isinstance(given, dict):
         raise UserError("The body must be a JSON object.")

@@ -310,7 +310,10 @@ def _description(state: SessionState, harness: str) -> str:
     return ", ".join(
         [
             f"{harness}: {_count(state.prompt_count, 'request', 'requests')}",
-            f"{files}{'+' if state.files_written_more else ''} {'file' if files == 1 else 'files'} changed",
+            *(
+                [f"{files}{'+' if state.files_written_more else ''} {'file' if files == 1 else 'files'} edited"]
+                * bool(files)
+            ),
             _count(commands, "command", "commands") + (f" ({broken} failing)" if broken else ""),
         ]
     )

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from aimemory.errors import AimemoryError
+from aimemory.errors import AimemoryError, Unavailable
 from aimemory.model.protocols import Clock, Pulse
 from aimemory.model.scope import Actor
 from aimemory.wiki.repo import WikiRepo
@@ -101,6 +101,9 @@ class Committer:
             except AimemoryError as error:
                 self.problem = str(error)
                 raise
+            except OSError as error:
+                self.problem = f"git can't be written: {error.strerror or error}"
+                raise Unavailable(self.problem) from error
             finally:
                 self._queue = (left if self.problem else []) + self._queue
             return len(batch)

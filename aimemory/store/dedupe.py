@@ -10,7 +10,9 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+from aimemory.journal.replay import replay
 from aimemory.model.ids import Seq
 
 WINDOW_NS = 2_000_000_000
@@ -67,6 +69,18 @@ class KeyFilter:
         return True
 
 
+def _tail_of(journal: Path, after: int) -> dict[str, list[Known]]:
+    """Events behind line `after`, by key and by hash. Blocks."""
+    found: dict[str, list[Known]] = {}
+    for line in replay(journal, after):
+        if line.type == "observation" and "key" in line.data:
+            known = Known(line.data["key"], line.data.get("hash"), line.at_ns, line.data.get("session"))
+            for digest in (known.key, known.hash):
+                if digest:
+                    found.setdefault(digest, []).append(known)
+    return found
+
+
 class Dedupe:
     """Knows what was stored. `load` fills the filter; until then every event is looked up in the index."""
 
@@ -75,6 +89,9 @@ class Dedupe:
         self._between = between
         self._filter = KeyFilter()
         self._loaded = False
+        self._primed = asyncio.Event()
+        self._tail: dict[str, list[Known]] = {}
+        self._tail_is_all = False
         self._keys: OrderedDict[str, _Recent] = OrderedDict()
         self._hashes: dict[str, list[_Recent]] = {}
         self._session_times: OrderedDict[str, list[tuple[int, str]]] = OrderedDict()
@@ -84,20 +101,36 @@ class Dedupe:
         for digest in digests:
             self._filter.add(digest)
         self._loaded = True
+        self._tail = {}  # the index shows them now
+
+    async def prime(self, journal: Path, after: int) -> None:
+        """Take in what the journal holds and the index doesn't show yet: every event behind line `after`.
+
+        Until this is done `find` waits, since nobody else could tell. With `after` 0 the index is not asked until
+        `load`: it is missing, or holds what the journal has lost.
+        """
+        try:
+            self._tail = await asyncio.to_thread(_tail_of, journal, after)
+            self._tail_is_all = after == 0
+        finally:
+            self._primed.set()
 
     async def find(self, event: Known) -> "tuple[Known, asyncio.Future[Seq] | None] | None":
         """The stored event that this one repeats, and its future while that is still being written; else None."""
+        await self._primed.wait()
         recent = self._find_recent(event)
         if recent is not None:
             return recent.known, recent.stored
         if self._loaded and not any(self._filter.may_hold(digest) for digest in (event.key, event.hash) if digest):
             return None
-        for known in await self._lookup(event.key, event.hash):
+        tail = [*self._tail.get(event.key, ()), *self._tail.get(event.hash or "", ())]
+        indexed = [] if self._tail_is_all and not self._loaded else await self._lookup(event.key, event.hash)
+        for known in [*tail, *indexed]:
             if known.key == event.key:
                 return known, None
-            if event.hash is not None and known.hash == event.hash and abs(known.at_ns - event.at_ns) <= WINDOW_NS:
-                if not await self._is_split(event, known):
-                    return known, None
+            near = event.hash is not None and known.hash == event.hash and abs(known.at_ns - event.at_ns) <= WINDOW_NS
+            if near and not await self._is_split(event, known):
+                return known, None
         return self._claimed_meanwhile(event)
 
     def add(self, event: Known, stored: "asyncio.Future[Seq]") -> None:
@@ -145,7 +178,7 @@ class Dedupe:
         return (recent.known, recent.stored) if recent is not None else None
 
     async def _is_split(self, event: Known, known: Known) -> bool:
-        """Does another event of the session lie between? The newest are in memory only, the oldest in the index only."""
+        """Does another event of the session lie between? The newest are in memory only, old ones in the index only."""
         if event.session is None:
             return False
         first, last = sorted((known.at_ns, event.at_ns))

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from aimemory.errors import Conflict, NotFound, UserError
+from aimemory.errors import Conflict, NotFound, Unavailable, UserError
 from aimemory.index.events import written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, touch_pages, upsert_pages
 from aimemory.journal.lines import Record
@@ -19,7 +19,7 @@ from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor
 from aimemory.privacy import Sanitized, sanitize
 from aimemory.store.committer import Change, Committer, author_of
-from aimemory.store.pagerows import folder_of, is_project_page, known_folders, page_row
+from aimemory.store.pagerows import declared_project, folder_of, is_project_page, known_folders, page_row
 from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Append, Writer
@@ -54,15 +54,15 @@ class Pages:
         self._committer = committer
         self._clock = clock
         self._actor = actor
-        self._walk_began_ns = 0
+        self._asked = self._served = 0
         self._walk = asyncio.Lock()
         self._held: dict[str, str] = {}
         self._folders: dict[str, ProjectId] | None = None
-        self._on_project_pages: Callable[[], Awaitable[None]] | None = None
+        self._on_project_pages: Callable[[Sequence[str]], Awaitable[None]] | None = None
         self.last = Reconciled()
 
-    def tell_of_projects(self, callback: Callable[[], Awaitable[None]]) -> None:
-        """Have `callback` awaited after a page that declares a project changed or went."""
+    def tell_of_projects(self, callback: Callable[[Sequence[str]], Awaitable[None]]) -> None:
+        """Have `callback` awaited with the paths of pages that declare a project and that changed or went."""
         self._on_project_pages = callback
 
     @property
@@ -90,6 +90,8 @@ class Pages:
         when it is gone.
         """
         path = check_page_path(path) if expected else check_new_page_path(path)
+        if sanitize(path).counts:
+            raise UserError("The page's path looks as if it held a secret. Choose another name.")
         if walk_first:
             await self.reconcile()
         raw = content.derive(lambda text: text.encode("utf-8"))
@@ -98,26 +100,34 @@ class Pages:
         def operation(append: Append) -> Version:
             self._check(path, expected)
             append(record)  # who wrote this version is known before it can be seen
-            return self._files.write(path, raw, expected)
+            try:
+                return self._files.write(path, raw, expected)
+            except OSError as error:
+                raise Unavailable(f"{path} can't be written: {error.strerror}. It is as it was.") from error
 
         version = await self._writer.call(operation)
         await self._index([(path, raw.value)])
-        self._committer.add(Change(path, raw.value, *author_of(actor), summary))
+        self._commit(path, raw.value, actor, summary)  # gated too: what a person typed may be part of the page
         return version
 
     async def reconcile(self) -> Reconciled:
         """Take in what changed outside of us; of several callers that wait for a walk, one walk serves all."""
-        called_ns = self._clock.now_ns()
+        self._asked += 1
+        mine = self._asked
         async with self._walk:
-            if self._walk_began_ns > called_ns:
+            if self._served >= mine:
                 return self.last
-            self._walk_began_ns = self._clock.now_ns()
+            self._served = self._asked  # what is about to begin sees whatever any of these callers saw
             known = await self._reader.read(known_stats())
             found = await asyncio.to_thread(
                 scan, self._files.root, {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
             )
             self.last = Reconciled(problem=found.problem)
             if found.suspicious:
+                return self.last
+            if len(found.removed) == len(known) > 0 and not (self._files.root / ".git").exists():
+                text = f"{self._files.root} is empty and its repository is gone; {len(known)} pages stay in the index."
+                self.last = Reconciled(problem=f"{text} Is it unmounted or moved?")
                 return self.last
             seen = {path: known[path].version for path in found.changed} | dict.fromkeys(found.added)
             by_hand = await self._take_in(seen, {**found.added, **found.changed})
@@ -126,20 +136,23 @@ class Pages:
             return self.last
 
     async def commit_missing(self) -> int:
-        """Queue for a commit what HEAD lacks: writes whose commit a crash cut off, and old hand edits."""
+        """Queue for a commit what HEAD lacks: writes whose commit a crash cut off, and hand edits, through the gate.
+
+        For a start and after a rebuild of the index, which takes files in without asking who wrote them.
+        """
         paths = list(await self._reader.read(known_stats()))
         missing = await self._committer.differing(paths)
         writes = await self._reader.read(written(missing))
         for path in missing:
-            if path in self._held:
-                continue
             try:
                 raw, version = await asyncio.to_thread(self._files.read, path)
             except (NotFound, UserError):
                 continue
             by = writes.get(path)
-            user = by.user if by is not None and by.version == version and by.user else self._actor.user
-            self._committer.add(Change(path, raw, *author_of(Actor(user, self._actor.machine)), "Add"))
+            if by is not None and by.version == version:
+                self._commit(path, raw, Actor(by.user or self._actor.user, self._actor.machine), "Add")
+            else:
+                self._commit(path, raw, self._actor, "Edit by hand")
         return len(missing)
 
     def _check(self, path: str, expected: Version | None) -> None:
@@ -187,25 +200,28 @@ class Pages:
             last = writes.get(path)
             if last is None or last.version != version:
                 by_hand += 1
-                self._gate(path, raw)
+                self._commit(path, raw, self._actor, "Edit by hand")
         if same:
             await self._projector.execute(lambda db: touch_pages(db, same))
         await self._index(changed, stats)
         return by_hand
 
-    def _gate(self, path: str, raw: bytes) -> None:
-        """A person's own text is committed unless something in it looks like a secret; then it is held and named."""
-        found = sanitize(raw.decode("utf-8", "replace")).counts
+    def _commit(self, path: str, raw: bytes, actor: Actor, summary: str) -> None:
+        """Queue a commit, unless something in the page or its name looks like a secret; then it is held and named."""
+        found = sanitize(f"{path}\n{raw.decode('utf-8', 'replace')}").counts
         if found:
             self._held[path] = ", ".join(f"{count} × {kind}" for kind, count in sorted(found.items()))
             return
         self._held.pop(path, None)
-        self._committer.add(Change(path, raw, *author_of(self._actor), "Edit by hand"))
+        self._committer.add(Change(path, raw, *author_of(actor), summary))
 
     async def _take_out(self, removed: Sequence[str]) -> int:
         if not removed:
             return 0
         await self._projector.execute(lambda db: delete_pages(db, removed))
+        for path in removed:
+            if is_project_page(path) and self._folders is not None:
+                self._folders.pop(folder_of(path), None)
         await self._projects_changed(removed)
         for path in removed:
             self._held.pop(path, None)
@@ -215,8 +231,11 @@ class Pages:
     async def _index(self, pages: Sequence[tuple[str, bytes]], stats: dict[str, Stat] | None = None) -> None:
         if not pages:
             return
-        if self._folders is None or any(is_project_page(path) for path, _ in pages):
+        if self._folders is None:
             self._folders = await asyncio.to_thread(known_folders, self._files)
+        for path, raw in pages:
+            if is_project_page(path):
+                self._folders[folder_of(path)] = declared_project(path, raw).id
         rows = []
         for path, raw in pages:
             stat = (stats or {}).get(path) or await asyncio.to_thread(self._stat, path)
@@ -237,12 +256,11 @@ class Pages:
         touched = [path for path in paths if is_project_page(path)]
         if not touched:
             return
-        folders = self._folders = await asyncio.to_thread(known_folders, self._files)
         for path in touched:
             folder = folder_of(path)
-            await self._projector.execute(partial(_assign, folder, folders.get(folder)))
+            await self._projector.execute(partial(_assign, folder, (self._folders or {}).get(folder)))
         if self._on_project_pages is not None:
-            await self._on_project_pages()
+            await self._on_project_pages(touched)
 
 
 def _upsert(rows: list[Sanitized[PageRow]], db: sqlite3.Connection) -> None:

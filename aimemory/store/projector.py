@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 _QUEUE_LINES = 20_000
 _PAUSE_S = 0.05
+_RETRY_S = 1.0
 _REACH_LIMIT_S = 30.0
 
 TakePages = Callable[[sqlite3.Connection, Callable[[str, int], None]], None]
@@ -156,9 +157,14 @@ class Projector:
                     if self.lag < BATCH_LINES:
                         await asyncio.sleep(_PAUSE_S)  # small transactions are small FTS segments to merge
             except NeedsRebuild as error:
-                self._note_damage(str(error))
+                self.note_damage(str(error))
                 pulse.fail(str(error))
                 self.ask_rebuild()
+                await asyncio.sleep(_RETRY_S)
+            except Unavailable as error:  # a full disk, a lock: what waits is tried again, also without a new line
+                pulse.fail(str(error))
+                await asyncio.sleep(_RETRY_S)
+                self._wake.set()
 
     async def execute(self, function: Callable[[sqlite3.Connection], T]) -> T:
         """Run a function over the write connection, in its thread, between batches."""
@@ -191,7 +197,7 @@ class Projector:
         """In the thread: a few batches from the journal itself."""
         db = self._connection()
         applied = _applied(db)
-        for count, batch in enumerate(batches(replay(self._journal, applied, self._note_damage))):
+        for count, batch in enumerate(batches(replay(self._journal, applied, self.note_damage))):
             applied = apply_lines(db, batch)
             if count == 3:
                 break
@@ -230,7 +236,7 @@ class Projector:
         try:
             db.execute("pragma synchronous=off")  # a half-built file is thrown away anyway
             lines = 0
-            for batch in batches(replay(self._journal, 0, self._note_damage)):
+            for batch in batches(replay(self._journal, 0, self.note_damage)):
                 apply_lines(db, batch)
                 lines += len(batch)
                 progress("lines", lines)
@@ -262,7 +268,8 @@ class Projector:
             raise Unavailable("The index is closed: the daemon is stopping.")
         return self._db
 
-    def _note_damage(self, what: str) -> None:
+    def note_damage(self, what: str) -> None:
+        """Remember for `status` what was found wrong."""
         if what not in self.damage and len(self.damage) < 100:
             self.damage.append(what)
 

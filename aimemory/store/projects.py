@@ -6,11 +6,11 @@ a new project gets its page here.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aimemory.errors import AimemoryError, Conflict, NotFound
+from aimemory.errors import AimemoryError, Conflict, NotFound, Unavailable, UserError
 from aimemory.index.events import session as session_row
 from aimemory.model.ids import ProjectId, SessionId, session_id
 from aimemory.model.protocols import Clock, rfc3339_local
@@ -67,8 +67,17 @@ class Projects:
     unfiled = UNFILED
 
     async def load(self) -> None:
-        """Read the projects' pages anew; called at start and when one of them changed."""
+        """Read all projects' pages; for the start."""
         self._registry = await asyncio.to_thread(_read_registry, self._files)
+
+    async def reload(self, paths: Sequence[str]) -> None:
+        """Read these projects' pages again, which changed or went."""
+        for path in paths:
+            workspace, _, folder = folder_of(path).partition("/")
+            for project in self._registry.projects:
+                if (project.workspace, project.folder) == (workspace, folder):
+                    self._registry.remove(project.id)
+            await asyncio.to_thread(_enter, self._registry, self._files, path)
 
     def all(self) -> tuple[Project, ...]:
         return self._registry.projects
@@ -174,13 +183,27 @@ class Projects:
         resolution = await asyncio.to_thread(self._resolver.resolve, cwd, explicit)
         match = self._registry.find(resolution)
         project = match.project if match else self._registry.propose(resolution)
+        rules, problems = rules_from_table(resolution.capture)
+        steps = list(resolution.steps)
+        if project is UNFILED:
+            steps.append(f"So it belongs to no project; what happens here is kept under {UNFILED.path}.")
         answer = {
-            "project": project.path, "id": project.id, "is_known": match is not None and project is not UNFILED,
-            "found_by": match.how if match else None, "identity": project.identity, "aliases": list(project.aliases),
-            "source": resolution.source, "workspace": project.workspace, "root": resolution.root,
-            "checkout": resolution.checkout, "worktree": resolution.worktree, "remote": resolution.remote,
-            "capture": dict(resolution.capture), "problems": list(resolution.problems), "steps": list(resolution.steps),
-        }  # fmt: skip
+            "project": project.path,
+            "id": project.id,
+            "is_known": match is not None,
+            "found_by": match.how if match and project is not UNFILED else None,
+            "identity": project.identity,
+            "aliases": list(project.aliases),
+            "source": resolution.source,
+            "workspace": project.workspace,
+            "root": resolution.root,
+            "checkout": resolution.checkout,
+            "worktree": resolution.worktree,
+            "remote": resolution.remote,
+            "capture": {"mode": rules.mode, "ignore": list(rules.ignore)},
+            "problems": [*resolution.problems, *problems],
+            "steps": steps,
+        }
         clean: dict[str, Any] = sanitize_tree(answer).value
         return clean
 
@@ -219,9 +242,13 @@ class Projects:
         now = rfc3339_local(self._clock.now_ns())
         texts = sanitize_tree({"identity": project.identity, "root": root, "name": name})
         content = texts.derive(lambda t: _project_page(project, t, now))
-        await self._pages.write(
-            f"{project.path}/{project.folder}.md", content, expected=None, actor=self._actor, summary="New project"
-        )
+        try:
+            await self._pages.write(
+                f"{project.path}/{project.folder}.md", content, expected=None, actor=self._actor, summary="New project"
+            )
+        except UserError as error:  # a link or a file in the place of the folder: not the fault of who sent the event
+            self._note_problems(project.path, (str(error),))
+            raise Unavailable(f"The page of the project {project.path} can't be made: {error}") from error
         self._registry.add(project, [root] if root else [])
 
     async def _learn(self, match: Match) -> None:
@@ -267,11 +294,15 @@ def _read_registry(files: WikiFiles) -> Registry:
         name = path.relative_to(files.root).as_posix()
         if not is_project_page(name):
             continue
-        try:
-            raw, _ = files.read(name)
-        except (AimemoryError, OSError):  # gone since it was listed, or a link
-            continue
-        declared = declared_project(name, raw)
-        workspace, _, folder = folder_of(name).partition("/")
-        registry.add(Project(declared.id, workspace, folder, declared.identity, declared.aliases), declared.paths)
+        _enter(registry, files, name)
     return registry
+
+
+def _enter(registry: Registry, files: WikiFiles, path: str) -> None:
+    try:
+        raw, _ = files.read(path)
+    except (AimemoryError, OSError):  # gone since it was listed, or a link
+        return
+    declared = declared_project(path, raw)
+    workspace, _, folder = folder_of(path).partition("/")
+    registry.add(Project(declared.id, workspace, folder, declared.identity, declared.aliases), declared.paths)

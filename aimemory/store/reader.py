@@ -4,7 +4,7 @@ A few aiosqlite connections, handed out in turn. While a rebuild replaces the fi
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +12,7 @@ from typing import TypeVar
 import aiosqlite
 
 from aimemory.errors import Unavailable
-from aimemory.index.connect import open_async_reader
+from aimemory.index.connect import NeedsRebuild, open_async_reader
 from aimemory.index.read import Plan, aread
 
 T = TypeVar("T")
@@ -21,10 +21,11 @@ _CONNECTIONS = 2
 
 
 class Reader:
-    """`read(plan)` from any task."""
+    """`read(plan)` from any task. on_damage: told what is wrong with the file when a read finds it damaged."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, on_damage: Callable[[str], None]) -> None:
         self._path = path
+        self._on_damage = on_damage
         self._connections: list[aiosqlite.Connection] = []
         self._next = 0
         self._opening = asyncio.Lock()
@@ -35,7 +36,7 @@ class Reader:
         self._closed = False
 
     async def read(self, plan: Plan[T]) -> T:
-        """Run a plan of `index`. Raises NeedsRebuild when the file is damaged, Unavailable when it can't answer now."""
+        """Run a plan of `index`. Raises Unavailable when it can't answer now; a damaged file is then being rebuilt."""
         await self._may_read.wait()
         self._reading += 1
         try:
@@ -43,6 +44,9 @@ class Reader:
                 await self._open()
             self._next = (self._next + 1) % len(self._connections)
             return await aread(self._connections[self._next], plan)
+        except NeedsRebuild as error:
+            self._on_damage(str(error))
+            raise Unavailable("The index was damaged and is being built anew from the files. Try again.") from error
         finally:
             self._reading -= 1
             if not self._reading:

@@ -1,6 +1,7 @@
 """Runs recurring jobs one at a time: a slow one delays the others, it never doubles itself."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,9 @@ from dataclasses import dataclass
 from aimemory.errors import AimemoryError
 from aimemory.model.protocols import Pulse
 
-_MAX_BACKOFF_S = 300.0
+log = logging.getLogger(__name__)
+
+_MAX_BACKOFF_S = 60.0
 
 
 @dataclass(slots=True)
@@ -54,9 +57,12 @@ class Scheduler:
     async def _run_one(self, job: Job, pulse: Pulse) -> None:
         try:
             await job.run(pulse)
-        except (AimemoryError, OSError) as error:
+        except Exception as error:
+            known = isinstance(error, (AimemoryError, OSError))
+            if not known:
+                log.error("job failed", exc_info=error, extra={"job": job.name})
             job.failures += 1
-            pulse.fail(f"{job.name}: {error}")
+            pulse.fail(f"{job.name}: {error if known else type(error).__name__}")
             job.due_s = time.monotonic() + min(_MAX_BACKOFF_S, job.every_s * 2 ** min(job.failures, 8))
         else:
             job.failures = 0

@@ -137,7 +137,7 @@ def test_somebody_elses_server_on_the_socket_is_recognised(idle):
         out, _ = status.communicate(timeout=20)
 
     assert status.returncode == 75
-    assert "running: False" in out
+    assert "No daemon answers" in out
 
 
 @pytest.mark.promise("P2.4")
@@ -321,3 +321,26 @@ def test_status_names_for_each_harness_what_was_stored_what_was_not_and_why(daem
     assert counts["claude-code"]["stored"] == 1 and counts["claude-code"]["rejected"] == 1
     assert counts["claude-code"]["last"]["stored"]["event"] == "Stop"
     assert "not JSON" in shown and "codex" in shown
+
+
+def test_broken_settings_stop_neither_status_nor_down(daemon):
+    daemon.data.config.write_text("[server\n")
+
+    assert daemon.cli("search", "x").returncode == 2
+    assert daemon.cli("status").returncode == 0
+    assert daemon.cli("down").returncode == 0
+    daemon.process.wait(10)
+
+
+@pytest.mark.parametrize("place", ["/proc/nowhere", "a-file"])
+def test_a_place_that_can_not_hold_data_is_said_at_once(tmp_path, place):
+    (tmp_path / "a-file").write_text("x")
+    daemon = Daemon(tmp_path)
+    env = daemon.env | {"AIMEMORY_DATA_DIR": str(tmp_path / place)}
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "aimemory", "up"], env=env, capture_output=True, text=True, timeout=15, check=False
+    )
+
+    assert done.returncode == 2
+    assert "Choose another data directory" in done.stderr and "Traceback" not in done.stderr

@@ -4,7 +4,7 @@ import sqlite3
 import time
 
 import pytest
-from living import git, repository
+from living import all_bytes, git, repository
 
 from aimemory.index.dump import dump as logical_dump
 
@@ -370,4 +370,72 @@ def test_a_session_keeps_its_project_wherever_its_events_ran(daemon, shop):
     assert {line["data"]["project"] for line in daemon.lines("observation")} == {
         daemon.lines("observation")[0]["data"]["project"]
     }
-    assert len(daemon.get("/api/v1/projects")["projects"]) == 1
+    assert [p["project"] for p in daemon.get("/api/v1/projects")["projects"]] == ["default/shop", "default/_unfiled"]
+
+
+def test_what_was_read_can_be_written_back_whole(daemon, shop):
+    page = write(daemon, tags=["db"])
+    text = daemon.get("/api/v1/page", page=page["path"])["text"]
+
+    written = write(daemon, body=text.replace("one file", "a single file"), path=page["path"], version=page["version"])
+
+    after = (daemon.data.wiki / page["path"]).read_text()
+    assert after.count("---\n") == 2 and after.count("type: decision") == 1
+    assert "a single file" in after and "tags: [db]" in after
+    assert written["id"] == page["id"]
+
+
+def test_front_matter_of_a_new_page_is_kept_and_gets_an_id_of_its_own(daemon, shop):
+    first = write(daemon)
+    text = daemon.get("/api/v1/page", page=first["path"])["text"].replace(
+        "type: decision", "type: decision\nowner: ada"
+    )
+
+    copy = write(daemon, title="Another", body=text)
+
+    after = (daemon.data.wiki / copy["path"]).read_text()
+    assert "owner: ada" in after and "title: Another" in after
+    assert copy["id"] != first["id"]
+
+
+@pytest.mark.promise("P4.13")
+def test_a_hand_written_secret_is_not_committed_by_a_restart_or_a_reindex_either(daemon, shop):
+    secret = "ghp_" + "Zq8R" * 9
+    file = daemon.data.wiki / "default" / "shop" / "notes" / "keys.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"The key is {secret}\n")
+    innocent = file.with_name("other.md")
+
+    for again in (
+        lambda: daemon.cli("reindex"),
+        lambda: (daemon.stop(), daemon.start()),
+        lambda: (daemon.kill(), daemon.start()),
+    ):
+        innocent.write_text((innocent.read_text() if innocent.exists() else "") + "One more line.\n")
+        again()
+        daemon.wait(lambda: "default/shop/notes/keys.md" in daemon.status()["wiki"]["held"], "the page is held")
+        write(daemon, title="Something else", body="A write looks at the tree first.")
+        daemon.wait(
+            lambda: git(daemon.data.wiki, "status", "--porcelain").split() == ["??", "default/shop/notes/keys.md"],
+            "the rest is committed",
+        )
+
+    assert secret.encode() not in all_bytes(daemon.data.wiki / ".git")
+
+
+def test_sessions_of_unrelated_folders_without_a_project_are_not_told_to_each_other(daemon):
+    daemon.event("generic", "prompt", {"session_id": "a", "prompt": "my tax papers", "cwd": "/"})
+    daemon.search("tax")
+
+    assert "tax" in daemon.get("/api/v1/brief", cwd="/")["text"]
+    assert daemon.get("/api/v1/brief", cwd=str(daemon.home))["text"] == ""
+
+
+@pytest.mark.parametrize("route", ["brief", "page"])
+def test_all_projects_at_once_is_refused_where_it_makes_no_sense(daemon, shop, route):
+    if route == "brief":
+        status = daemon.request("GET", "/api/v1/brief?project=*")[0]
+    else:
+        status = daemon.request("POST", "/api/v1/page", {"title": "t", "body": "b", "project": "*"})[0]
+
+    assert status == 400

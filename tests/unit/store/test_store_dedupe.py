@@ -47,6 +47,7 @@ async def took(dedupe, known):
 def deduping(*stored):
     index = Index(*stored)
     dedupe = Dedupe(index.lookup, index.between)
+    dedupe._primed.set()
     dedupe.load([k.key for k in stored] + [k.hash for k in stored if k.hash])
     return dedupe, index
 
@@ -83,6 +84,7 @@ def test_before_the_keys_are_loaded_the_index_is_asked():
     async def story():
         index = Index(event(1, 0))
         dedupe = Dedupe(index.lookup, index.between)
+        dedupe._primed.set()
         return await took(dedupe, event(1, 0)), await took(dedupe, event(2, 0))
 
     assert run(story()) == (False, True)
