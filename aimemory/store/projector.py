@@ -66,7 +66,7 @@ class Projector:
     async def open(self) -> bool:
         """Open the cache; False when it must be rebuilt (missing, damaged, of another schema): then `rebuild`."""
         try:
-            existed = self._path.exists()
+            existed = self._path.exists() and self._path.stat().st_size > 0
             self._db = await self._in_thread(lambda: open_writer(self._path))
             self.applied_seq = await self.execute(_applied)
         except NeedsRebuild as error:
