@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -113,6 +114,45 @@ def events(folder: Path) -> None:
     daemon.close()
 
 
+def hooks(folder: Path) -> None:
+    """The launcher against the real daemon, alone and while bodies of 10 MiB are being taken in."""
+    daemon = Daemon(folder / "hooks").start()
+    payload = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "true"}, "tool_response": "x" * 2000}
+    big = json.dumps({"session_id": "big", "tool": "Bash", "output": "line of output\n" * 640_000}).encode()
+
+    def times(count: int) -> list[float]:
+        found = []
+        for n in range(count):
+            before = time.perf_counter()
+            daemon.hook("claude-code", "PostToolUse", payload | {"tool_use_id": f"{count}-{n}"})
+            found.append((time.perf_counter() - before) * 1e3)
+        return sorted(found)
+
+    times(5)
+    alone = times(60)
+    done = threading.Event()
+
+    def feed() -> None:
+        n = 0
+        while not done.is_set():
+            n += 1
+            daemon.event("generic", "post-tool", big, at=time.time_ns(), pid=n)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    busy = times(60)
+    done.set()
+    feeder.join()
+    for what, found in (("hook, the daemon idle", alone), ("hook, while 10 MiB bodies are taken in", busy)):
+        say(
+            what,
+            p50_ms=round(found[30], 1),
+            p95_ms=round(found[56], 1),
+            p95_to_idle_p50=round(found[56] / alone[30], 2),
+        )
+    daemon.close()
+
+
 def main() -> None:
     say("machine", cpu=platform.processor() or platform.machine(), cores=os.cpu_count(),
         python=platform.python_version(), load=round(os.getloadavg()[0], 1))  # fmt: skip
@@ -122,6 +162,7 @@ def main() -> None:
         http_floor(folder)
         first_answers(folder)
         events(folder)
+        hooks(folder)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from aimemory.errors import Unavailable
 _BACKLOG = 512
 _PORTS_TO_TRY = 50
 _HEAD_BYTES = 64 << 10
-_HEAD_S = 60.0
+_REQUEST_S = 60.0
 _TCP_CONNECTIONS = 256
 """Any local user can connect to loopback; the descriptors that this takes must not be all there are."""
 
@@ -127,37 +127,53 @@ def _config(app: ASGIApp) -> uvicorn.Config:
 
 
 def _limited(base: Any) -> Any:
-    """uvicorn's protocol class with bounds of its own: bytes of a head, time for one, connections in a crowd."""
+    """uvicorn's protocol class with bounds of its own: bytes of a head, time for a request, connections in a crowd."""
 
     class Limited(base):  # type: ignore[misc]  # which class it is depends on what is installed
         def __init__(self, crowd: set[object] | None, **given: Any) -> None:
             super().__init__(**given)
             self.crowd = crowd
             self.head_bytes = 0
+            self.too_slow: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:
-            self.too_slow = asyncio.get_running_loop().call_later(_HEAD_S, transport.abort)
             super().connection_made(transport)
+            self.expect_more()
             if self.crowd is not None:
                 self.crowd.add(self)
                 if len(self.crowd) > _TCP_CONNECTIONS:
                     transport.abort()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self.too_slow.cancel()
+            self.expect_nothing()
             if self.crowd is not None:
                 self.crowd.discard(self)
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            cycle = self.cycle
+            before = self.cycle
             super().data_received(data)
-            if self.cycle is not cycle:  # a head is complete
-                self.head_bytes = 0
-                self.too_slow.cancel()
-            elif cycle is None or cycle.response_complete:
+            now = self.cycle
+            if now is before and (now is None or now.response_complete):  # still within a head
                 self.head_bytes += len(data)
+                self.expect_more()
                 if self.head_bytes > _HEAD_BYTES:
                     self.transport.abort()
+            else:
+                self.head_bytes = 0
+                if now is not None and now.more_body:
+                    self.expect_more()
+                elif self.too_slow is not None:
+                    self.expect_nothing()
+
+        def expect_more(self) -> None:
+            """The rest of a request must come in time; one that comes whole never gets here."""
+            if self.too_slow is None:
+                self.too_slow = asyncio.get_running_loop().call_later(_REQUEST_S, self.transport.abort)
+
+        def expect_nothing(self) -> None:
+            if self.too_slow is not None:
+                self.too_slow.cancel()
+                self.too_slow = None
 
     return Limited

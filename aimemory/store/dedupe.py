@@ -136,10 +136,8 @@ class Dedupe:
     def add(self, event: Known, stored: "asyncio.Future[Seq]") -> None:
         """Remember an event that is on its way to the journal. Must follow `find` without an await between."""
         entry = _Recent(event, stored)
-        self._keys[event.key] = entry
-        self._filter.add(event.key)
+        self._keys[event.key] = entry  # in the filter when it leaves here
         if event.hash is not None:
-            self._filter.add(event.hash)
             self._hashes.setdefault(event.hash, []).append(entry)
         if event.session is not None:
             times = self._session_times.setdefault(event.session, [])
@@ -162,6 +160,9 @@ class Dedupe:
             if not entry.stored.done() or entry.stored.result() > seq:
                 break
             self._keys.popitem(last=False)
+            self._filter.add(entry.known.key)
+            if entry.known.hash is not None:
+                self._filter.add(entry.known.hash)
             self._drop_hash(entry)
 
     def _find_recent(self, event: Known) -> _Recent | None:

@@ -23,7 +23,7 @@ from aimemory.model.protocols import Pulse
 T = TypeVar("T")
 
 _QUEUE_LINES = 20_000
-_PAUSE_S = 0.05
+_PAUSE_S = 0.25
 _RETRY_S = 1.0
 _REACH_LIMIT_S = 30.0
 
@@ -56,6 +56,7 @@ class Projector:
         self._target = 0
         self._wake = asyncio.Event()
         self._moved = asyncio.Event()
+        self._hurry = asyncio.Event()
         self._rebuilding = asyncio.Lock()
         self.applied_seq = 0
         self.damage: list[str] = []
@@ -134,6 +135,7 @@ class Projector:
         try:
             async with asyncio.timeout(_REACH_LIMIT_S):
                 while self.applied_seq < seq:
+                    self._hurry.set()
                     self._moved.clear()
                     await self._moved.wait()
         except TimeoutError:
@@ -155,7 +157,7 @@ class Projector:
                         break
                     pulse.beat(queue=self.lag, last=f"seq {self.applied_seq}")
                     if self.lag < BATCH_LINES:
-                        await asyncio.sleep(_PAUSE_S)  # small transactions are small FTS segments to merge
+                        await self._pause()
             except NeedsRebuild as error:
                 self.note_damage(str(error))
                 pulse.fail(str(error))
@@ -165,6 +167,16 @@ class Projector:
                 pulse.fail(str(error))
                 await asyncio.sleep(_RETRY_S)
                 self._wake.set()
+
+    async def _pause(self) -> None:
+        """Let lines gather, since each small transaction costs as much as many lines and leaves a small FTS segment to
+        merge; but not while somebody waits for one."""
+        self._hurry.clear()
+        try:
+            async with asyncio.timeout(_PAUSE_S):
+                await self._hurry.wait()
+        except TimeoutError:
+            pass
 
     async def execute(self, function: Callable[[sqlite3.Connection], T]) -> T:
         """Run a function over the write connection, in its thread, between batches."""
