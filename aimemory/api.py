@@ -8,7 +8,7 @@ from typing import Any
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
-from aimemory.index.events import counts, recent_observations, sessions, unclosed_sessions
+from aimemory.index.events import SessionRow, counts, recent_observations, sessions, unclosed_sessions
 from aimemory.index.pages import PageInfo, newest_pages, page, pages_titled, pages_with_id
 from aimemory.index.search import Scope
 from aimemory.model.answers import Caller, Found, PageView, Recent, RecentItem, Written
@@ -115,12 +115,7 @@ class Memory:
             found += [(event.at_ns, self._recent_event(event)) for event in events]
         if kind in (None, "session"):
             live = [row for row in await self._reader.read(sessions(where.ids, limit=limit)) if not row.is_closed]
-            found += [
-                (row.last_at_ns, RecentItem(
-                    "live session", f"{row.harness}: {row.prompts} prompts, {row.tools} tool calls", None,
-                    rfc3339_local(row.last_at_ns), self._projects.name_of(row.project), row.id))
-                for row in live
-            ]  # fmt: skip
+            found += [(row.last_at_ns, self._live_session(row)) for row in live]
         found.sort(key=lambda pair: -pair[0])
         return Recent(tuple(item for _, item in found[:limit]), where.name, where.how)
 
@@ -175,6 +170,8 @@ class Memory:
             home = where.project or self._projects.unfiled
             await self._projects.ensure(home)
             expected = None
+            if path is not None:
+                self._check_place(path)
             place = path or f"{home.path}/{_FOLDERS[kind]}/{self._name(given.value['title'])}"
             content = given.derive(lambda g: self._new(g, kind, place, who))
         written = await self._pages.write(
@@ -184,6 +181,7 @@ class Memory:
         return Written(
             path=place, id=info.id if info else "", version=written, project=where.name, project_how=where.how,
             created=expected is None,
+            redacted=dict(given.counts),
         )  # fmt: skip
 
     # -- briefs, projects, status ------------------------------------------------------------------------------------
@@ -262,6 +260,13 @@ class Memory:
             f"Which project? No directory was given. Name one of {self._names()}, or {EVERYWHERE!r} for all."
         )
 
+    def _check_place(self, path: str) -> None:
+        """Raises UserError for a new page that would lie below no known project."""
+        folder = "/".join(path.split("/")[:2])
+        known = [found.path for found in (*self._projects.all(), self._projects.unfiled)]
+        if folder not in known and not folder.endswith(f"/{GLOBAL_FOLDER}"):
+            raise UserError(f"{path[:80]!r} lies below no known project. Known are: {', '.join(known[:_NAMED])}.")
+
     def _names(self) -> str:
         return ", ".join(found.path for found in self._projects.all()[:_NAMED])
 
@@ -334,6 +339,11 @@ class Memory:
             row.kind, row.title, row.path, rfc3339_local(row.date_ns), self._projects.name_of(row.project), None
         )
 
+    def _live_session(self, row: SessionRow) -> RecentItem:
+        what = f"{row.harness}: {_many(row.prompts, 'prompt')}, {_many(row.tools, 'tool call')}"
+        project = self._projects.name_of(row.project)
+        return RecentItem("live session", what, None, rfc3339_local(row.last_at_ns), project, row.id)
+
     def _recent_event(self, event: Observation) -> RecentItem:
         e = event.event
         what = e.prompt or e.command or e.message or e.text or e.tool or e.event
@@ -364,6 +374,10 @@ def _check_writing(title: str, body: str, kind: str) -> None:
         problems.append(f"the body has {len(body):,} characters, the limit is {_MAX_BODY_CHARS:,}: split the page")
     if problems:
         raise UserError("The page was not written: " + "; ".join(problems) + ".")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _instant(text: str | None, name: str) -> int | None:

@@ -116,6 +116,9 @@ def write(title: str, body: str | None, tags: tuple[str, ...], as_json: bool, **
         return
     click.echo(written["path"])
     note(f"{'Created' if written['created'] else 'Replaced'}; version {written['version']}.")
+    if written["redacted"]:
+        kinds = ", ".join(f"{count} × {kind}" for kind, count in written["redacted"].items())
+        note(f"Taken out before it was stored: {kinds}.")
 
 
 @click.command(epilog="Examples: aimemory recent   ·   aimemory recent -k observation -n 50")

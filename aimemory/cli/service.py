@@ -26,6 +26,8 @@ def service() -> None:
 def install(dry_run: bool) -> None:
     """Write the user units, and start the socket now and at every login."""
     config = load_config()
+    if not dry_run:
+        _check_session()
     for name in UNITS:
         path, text = unit_dir(config) / name, unit_text(name, config)
         if dry_run:
@@ -123,17 +125,25 @@ def systemctl(*arguments: str) -> str:
     """Run `systemctl --user`. Raises Unavailable when there is none, no user bus, or it refuses."""
     program = shutil.which("systemctl")
     if program is None:
-        raise Unavailable(
-            "There is no systemctl here. Without systemd, hooks and commands start the daemon themselves."
-        )
+        raise Unavailable("There is no systemctl here.")
     try:
         done = subprocess.run([program, "--user", *arguments], capture_output=True, text=True, timeout=30, check=False)
     except subprocess.TimeoutExpired:
         raise Unavailable("systemctl did not answer within 30 s.") from None
     if done.returncode and arguments[0] != "is-active":
         reason = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-        raise Unavailable(f"systemctl --user {arguments[0]} failed: {reason[0]}")
+        raise Unavailable(f"systemctl --user {arguments[0]} failed: {reason[0]}.")
     return done.stdout.strip()
+
+
+def _check_session() -> None:
+    """Raises Unavailable where systemd has no session for this user, as in containers or after `su`."""
+    try:
+        systemctl("show-environment")
+    except Unavailable as error:
+        raise Unavailable(
+            f"{error} Nothing was changed, and no service is needed: hooks and commands start the daemon themselves."
+        ) from None
 
 
 def _state(name: str) -> str:

@@ -58,6 +58,9 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     """Sentences for a person, each naming what to do or where to look."""
     state = parts.state
     found = [f"{path} was readable by others; its mode is 0700 now." for path in state.tightened]
+    source = parts.config.source or parts.config.data.config
+    if source.exists() and source.stat().st_mtime_ns > state.started_ns:
+        found.append(f"{source} changed since the start; `aimemory restart` brings the new settings into effect.")
     if parts.journal.torn_bytes:
         found.append(
             f"The journal ended in a torn write ({parts.journal.torn_bytes} bytes), which was cut off at start."

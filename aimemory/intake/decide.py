@@ -92,6 +92,8 @@ class Intake:
             raise TooLarge(f"The event has {len(body):,} bytes; the limit is {LIMIT_BYTES:,}. It was not stored.")
         if not delivery.harness or not delivery.event:
             raise await self._reject(delivery, body, "the request names no harness or no event")
+        if not body.strip():
+            raise await self._reject(delivery, body, "the body is empty, which is not JSON")
         try:
             payload = await self._sanitise(body)
         except ValueError as error:
@@ -199,7 +201,7 @@ class Intake:
         said = sanitise_delivery(delivery)
         self._counters.rejected(said.value.harness or "unknown", said.value.event, reason)
         await asyncio.to_thread(self._rejects.keep, said, body, reason)
-        return UserError(f"Not stored: {reason}. The event is kept in the reject file of the data directory.")
+        return UserError(f"Not stored: {reason}. The event is kept in spool/rejects of the data directory.")
 
 
 def sanitise_delivery(delivery: Delivery) -> Sanitized[Delivery]:

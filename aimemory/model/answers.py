@@ -3,7 +3,8 @@
 Each answer names the project it is about and how that project was found, so that a reader sees a wrong guess.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from aimemory.model.page import SearchAnswer
 
@@ -48,7 +49,10 @@ class PageView:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A page write that is durable. created: False when an existing page was changed."""
+    """A page write that is durable. created: False when an existing page was changed.
+
+    redacted: how many things of each kind were taken out of the text before it was stored.
+    """
 
     path: str
     id: str
@@ -56,6 +60,7 @@ class Written:
     project: str | None
     project_how: str
     created: bool
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

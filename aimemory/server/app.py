@@ -3,13 +3,14 @@
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aimemory.errors import AimemoryError
-from aimemory.server.faults import on_bug, on_known
+from aimemory.server.faults import on_bug, on_http, on_known
 from aimemory.server.hook import HookRoute
 from aimemory.server.v1 import Api
 
@@ -24,7 +25,7 @@ class App:
         async def healthz(request: Request) -> Response:
             return JSONResponse({"service": "aimemory", "version": version})
 
-        handlers: Any = {AimemoryError: on_known, Exception: on_bug}
+        handlers: Any = {AimemoryError: on_known, HTTPException: on_http, Exception: on_bug}
         self._rest = Starlette(routes=[Route("/healthz", healthz), *api.routes()], exception_handlers=handlers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

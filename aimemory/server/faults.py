@@ -2,6 +2,7 @@
 
 import logging
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -32,6 +33,13 @@ async def on_known(request: Request, error: Exception) -> Response:
     """Exception handler for the tree of `errors`."""
     assert isinstance(error, AimemoryError)
     return error_response(error)
+
+
+async def on_http(request: Request, error: Exception) -> Response:
+    """Exception handler for what the router itself refuses: no such path, no such method."""
+    assert isinstance(error, HTTPException)
+    body = {"error": {"type": "NotFound" if error.status_code == 404 else "UserError", "message": str(error.detail)}}
+    return JSONResponse(body, status_code=error.status_code, headers=error.headers)
 
 
 async def on_bug(request: Request, error: Exception) -> Response:

@@ -74,6 +74,7 @@ def written_text(written: Written) -> str:
             _project_line(written.project, written.project_how),
             f"{did} {_line(written.path, 400)}",
             f"id {_line(written.id, 100)} · version {_line(written.version, 100)} (needed to change it again)",
+            *(["Taken out before it was stored: " + ", ".join(written.redacted)] if written.redacted else []),
         ]
     )
 

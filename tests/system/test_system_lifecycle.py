@@ -344,3 +344,18 @@ def test_a_place_that_can_not_hold_data_is_said_at_once(tmp_path, place):
 
     assert done.returncode == 2
     assert "Choose another data directory" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_settings_that_changed_since_the_start_are_named(daemon):
+    assert daemon.status()["problems"] == []
+
+    daemon.data.config.write_text('[capture]\nmode = "metadata"\n')
+
+    assert any("aimemory restart" in problem for problem in daemon.status()["problems"])
+
+
+def test_an_unknown_path_is_answered_in_the_same_shape_as_every_error(daemon):
+    status, _, body = daemon.request("GET", "/nothing/here")
+
+    assert status == 404
+    assert json.loads(body)["error"]["type"] == "NotFound"

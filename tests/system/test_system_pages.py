@@ -439,3 +439,21 @@ def test_all_projects_at_once_is_refused_where_it_makes_no_sense(daemon, shop, r
         status = daemon.request("POST", "/api/v1/page", {"title": "t", "body": "b", "project": "*"})[0]
 
     assert status == 400
+
+
+def test_a_new_page_below_no_known_project_is_refused(daemon, shop):
+    status, _, body = daemon.request(
+        "POST", "/api/v1/page", {"title": "t", "body": "b", "path": "default/nosuch/notes/a.md", "project": "shop"}
+    )
+
+    assert status == 400
+    assert b"default/shop" in body
+    assert not (daemon.data.wiki / "default" / "nosuch").exists()
+
+
+def test_what_was_taken_out_of_a_page_is_said(daemon, shop):
+    secret = "ghp_" + "Zq8R" * 9
+
+    done = daemon.cli("write", "Keys", "-b", f"The key is {secret}.", cwd=shop)
+
+    assert "Taken out before it was stored: 1 × github-token" in done.stderr

@@ -81,6 +81,7 @@ def test_without_systemd_it_says_so_and_what_happens_instead(machine, monkeypatc
 
     assert done.exit_code == 75
     assert "start the daemon themselves" in done.output
+    assert units(machine) == []
 
 
 def test_status_tells_installed_from_out_of_date(machine):
