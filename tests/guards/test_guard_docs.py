@@ -1,8 +1,10 @@
 """Docs that can't rot: what the program has, the docs name; what the docs link to, exists."""
 
+import json
 import re
 from pathlib import Path
 
+import hook_settings
 import pytest
 
 from aimemory import __version__
@@ -68,3 +70,15 @@ def test_the_newest_changelog_entry_is_unreleased_or_this_version():
 def test_docs_never_send_people_to_a_package_of_somebody_else():
     for page in PAGES:
         assert not re.search(r"(pip|pipx|uv tool) install aimemory(?!-local)\b", page.read_text(encoding="utf-8")), page
+
+
+def test_the_hook_settings_in_the_docs_are_those_of_the_data_files():
+    page = hook_settings.PAGE.read_text(encoding="utf-8")
+
+    assert hook_settings.page(page) == page
+    for harness in ("claude-code", "codex"):
+        assert set(json.loads(hook_settings.settings(harness))["hooks"]) >= {
+            "SessionStart",
+            "PostToolUse",
+            "SessionEnd",
+        }
