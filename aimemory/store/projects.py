@@ -174,6 +174,8 @@ class Projects:
         """The project a directory means, creating nothing; and how that was found."""
         resolution = await asyncio.to_thread(self._resolver.resolve, cwd)
         match = self._registry.find(resolution)
+        if match is not None and match.project is UNFILED:
+            return UNFILED, "this directory belongs to no project"
         if match is not None:
             return match.project, f"found by {match.how}"
         return self._registry.propose(resolution), "a new project, by its " + resolution.source
