@@ -28,8 +28,7 @@ def up(as_json: bool) -> None:
     """
     config = load_config()
     config.data.down_marker.unlink(missing_ok=True)
-    if is_installed(config):
-        systemctl("start", "aimemory.socket")
+    _units("start", config)
     client = Client(config)
     started = client.ensure_daemon()
     status = client.get("/api/v1/status")
@@ -52,8 +51,7 @@ def down() -> None:
     config = load_place()
     if config.data.root.exists():
         config.data.down_marker.touch(mode=0o600)
-    if is_installed(config):
-        systemctl("stop", *UNITS)  # else the next event would start it again
+    _units("stop", config)  # else the next event would start it again
     click.echo("aimemory is down." if _stop(config) else "aimemory was not running.")
 
 
@@ -64,10 +62,23 @@ def restart() -> None:
     config = load_config()
     _stop(config)
     config.data.down_marker.unlink(missing_ok=True)
-    start_daemon(config)
     client = Client(config)
+    if not _units("restart", config):
+        start_daemon(config)
     client.wait_until_up()
     click.echo(f"aimemory {client.get('/api/v1/status')['version']} is up.")
+
+
+def _units(action: str, config: Config) -> bool:
+    """Start, stop or restart our systemd units where they are installed; True if systemd did it."""
+    if not is_installed(config):
+        return False
+    try:
+        systemctl(action, *(UNITS if action == "stop" else UNITS[:1] if action == "start" else UNITS))
+        return True
+    except Unavailable as error:  # no user session of systemd here: what this command is for must work all the same
+        note(f"aimemory: {error}")
+        return False
 
 
 def _stop(config: Config) -> bool:
@@ -161,6 +172,7 @@ def _print_status(found: dict[str, Any]) -> None:
     for harness, counts in found["capture"].items():
         numbers = ", ".join(f"{counts[k]} {k.replace('_', ' ')}" for k in counts if isinstance(counts[k], int))
         last = counts["last"].get("stored", {})
+        numbers = numbers or "nothing since the start"
         click.echo(f"{harness:<12} {numbers}; last stored {last.get('event', '–')} at {last.get('at', '–')}")
         for reason, count in counts["reasons"].items():
             click.echo(f"             {count} × {reason}")

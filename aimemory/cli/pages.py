@@ -10,6 +10,7 @@ from aimemory.cli.client import Client
 from aimemory.cli.output import clean, json_option, note, print_json, translated
 from aimemory.config import load_config
 from aimemory.errors import UserError
+from aimemory.model.page import total_text
 
 project_option = click.option(
     "-p", "--project", help='Project (workspace/folder, folder or remote) instead of this directory\'s; "*" for all.'
@@ -56,7 +57,9 @@ def search(query: tuple[str, ...], limit: int, pages_only: bool, as_json: bool, 
     for number, hit in enumerate(answer["hits"], 1):
         _print_hit(number, hit)
     for text in answer["notes"]:
-        note(text.replace("the cursor gives", f"--cursor {found['next_cursor']} gives"))
+        note(text)
+    if cursor := found["next_cursor"]:
+        note(f"{len(answer['hits'])} of {total_text(answer['total'])} hits; --cursor {cursor} gives the next.")
 
 
 def _print_hit(number: int, hit: dict[str, Any]) -> None:

@@ -69,6 +69,12 @@ def build(config: Config, tightened: list[str]) -> Parts:
     resolver = Resolver(config.home, temp_dirs=config.temp_dirs)
     projects = Projects(resolver=resolver, files=files, pages=pages, reader=reader, clock=clock, actor=actor)
     pages.tell_of_projects(projects.reload)
+
+    async def after_rebuild() -> None:
+        await projects.load()
+        await pages.take_stock()
+
+    projector.tell_of_rebuild(after_rebuild)
     sessions = Sessions(reader)
     registry = load_registry()
 
@@ -102,8 +108,10 @@ def build(config: Config, tightened: list[str]) -> Parts:
         state.spool = await asyncio.to_thread(drain.state) | {"rejects": await asyncio.to_thread(rejects.count)}
 
     async def drain_spool(pulse: Pulse) -> None:
-        await drain.drain(pulse)
-        await read_spool_state()
+        try:
+            await drain.drain(pulse)
+        finally:
+            await read_spool_state()
 
     async def seal_segments(pulse: Pulse) -> None:
         await asyncio.to_thread(seal, data.journal)

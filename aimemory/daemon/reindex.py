@@ -43,8 +43,6 @@ async def reindex(parts: "Parts") -> AsyncIterator[dict[str, Any]]:
 async def _work(parts: "Parts", progress: Any) -> dict[str, Any]:
     try:
         await parts.projector.rebuild(progress)
-        await parts.pages.reconcile()
-        await parts.pages.commit_missing()
         await parts.projector.reached(parts.writer.last_seq)
     except AimemoryError as error:
         return {"error": str(error)}

@@ -15,9 +15,8 @@ from aimemory.daemon.parts import Parts
 from aimemory.daemon.tasks import TASKS, Supervisor
 from aimemory.errors import AimemoryError, UserError
 from aimemory.harness.registry import load_registry
-from aimemory.index.events import keys_after, open_closings, stored_hashes
+from aimemory.index.events import keys_after, last_of_harnesses, stored_hashes
 from aimemory.install.launchers import write_launchers
-from aimemory.model.ids import SessionId
 from aimemory.server.auth import Guard, load_token
 from aimemory.server.listen import Listener, inherited_socket, tcp_socket, unix_socket
 from aimemory.server.logs import set_up_logging
@@ -25,6 +24,7 @@ from aimemory.server.logs import set_up_logging
 log = logging.getLogger(__name__)
 
 _OPEN_REQUESTS_S = 1.5
+_AGAIN_S = 5.0
 _QUICK_TAIL = 20_000
 """So many lines that the index doesn't show yet are read before the first answer: some 0.2 s."""
 
@@ -96,18 +96,25 @@ async def _open(parts: Parts) -> None:
 
 
 async def _catch_up(parts: Parts) -> None:
-    """What may come a little after the first answer: known keys, outside changes, closings that were cut off."""
-    try:
+    """What may come a little after the first answer; each step is repeated until it has succeeded once."""
+
+    async def known_keys() -> None:
         await parts.projector.settled()
         await parts.projector.reached(parts.projector.applied_seq + parts.projector.lag)
         await asyncio.to_thread(parts.dedupe.load, await _stored_digests(parts))
-        await parts.pages.reconcile()
-        await parts.pages.commit_missing()
-        for begun in await parts.reader.read(open_closings()):
-            if begun.session:
-                parts.closer.request(SessionId(begun.session))
-    except (AimemoryError, OSError) as error:
-        parts.state.pulses["scheduler"].fail(f"start: {error}")
+
+    async def known_harnesses() -> None:
+        for harness, event, at_ns in await parts.reader.read(last_of_harnesses()):
+            parts.counters.known(harness, event, at_ns)
+
+    for step in (known_keys, known_harnesses, parts.pages.take_stock):
+        while True:
+            try:
+                await step()
+                break
+            except (AimemoryError, OSError) as error:
+                parts.state.pulses["scheduler"].fail(f"start: {error}")
+                await asyncio.sleep(_AGAIN_S)
 
 
 async def _stored_digests(parts: Parts) -> list[str]:

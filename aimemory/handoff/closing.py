@@ -40,12 +40,15 @@ HarnessTitle = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where a session's page goes. current: the version there now; ours: the last version that we wrote."""
+    """Where a session's page goes. current: the version there now, is_ours: one that we wrote.
+
+    was_done: a closing with this page was finished before, so that its absence is somebody's wish.
+    """
 
     path: str
     current: Version | None
-    ours: Version | None
-    is_first: bool
+    is_ours: bool
+    was_done: bool
 
 
 class Closer:
@@ -103,6 +106,8 @@ class Closer:
         state = await self._sessions.state(session)
         if row is None or state is None or row.is_closed:
             return row.page if row else None
+        if not row.has_ended and self._clock.now_ns() - row.last_at_ns < self._idle_ns:
+            return None  # it went on; the sweep comes back
         if not state.prompt_count and not state.tool_count:
             await self._note("intent", session, None, row.last_seq)
             await self._note("done", session, None, row.last_seq)
@@ -132,24 +137,24 @@ class Closer:
         begun = await self._reader.read(closing_of(row.id))
         path = begun.data.get("page") if begun is not None else None
         if isinstance(path, str):
+            current = await self._pages.version(path)
             ours = (await self._reader.read(written([path]))).get(path)
-            version = Version(ours.version) if ours is not None and ours.version else None
-            return _Target(path, await self._pages.version(path), version, is_first=version is None)
+            return _Target(path, current, ours is not None and ours.is_ours(current), was_done=row.page == path)
         place = ""
         for size in _SUFFIX_BYTES:
             place = _place(row, page, project, self._actor, size)
             if await self._pages.version(place) is None:
                 break
-        return _Target(place, None, None, is_first=True)
+        return _Target(place, None, is_ours=False, was_done=False)
 
     async def _write(self, target: _Target, page: SessionPage, state: SessionState) -> None:
-        if target.current is None and not target.is_first:
+        if target.current is None and target.was_done:
             return  # a person deleted it
-        if target.current is not None and target.current != target.ours:
+        if target.current is not None and not target.is_ours:
             await self._append(target, state)
             return
         content = sanitize(render(_fields(page), page.body))
-        summary_line = "Close session" if target.is_first else "Session went on"
+        summary_line = "Session went on" if target.was_done else "Close session"
         try:
             await self._pages.write(
                 target.path, content, expected=target.current, actor=self._actor, summary=summary_line

@@ -208,7 +208,8 @@ _WRITTEN = """
 insert into written(path, version, op, seq, at, user, harness, session)
 select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7 from json_each(?)
 where true
-on conflict(path) do update set version = excluded.version, op = excluded.op, seq = excluded.seq, at = excluded.at,
+on conflict(path) do update set
+    before = written.version, version = excluded.version, op = excluded.op, seq = excluded.seq, at = excluded.at,
     user = excluded.user, harness = excluded.harness, session = excluded.session
 where excluded.seq > seq
 """

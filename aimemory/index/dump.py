@@ -19,7 +19,7 @@ _TABLES = {
     ),
     "closing": "id, session, seq, done_seq, data",
     "brief": "seq, session, project, at, digest, chars",
-    "written": "path, version, op, seq, at, user, harness, session",
+    "written": "path, version, before, op, seq, at, user, harness, session",
     "page": (
         "path, id, kind, title, description, tags, status, created, updated, date_ns, project, workspace, version,"
         " problem"

@@ -68,16 +68,24 @@ class BriefRow:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRow:
-    """The last recorded write of a path: `op` is write or delete."""
+    """The last recorded write of a path: `op` is write or delete. before: the version recorded before that one.
+
+    A line is written before the file is: after a crash between the two the version before still stands.
+    """
 
     path: str
     version: str | None
+    before: str | None
     op: str
     seq: int
     at_ns: int
     user: str | None
     harness: str | None
     session: str | None
+
+    def is_ours(self, version: str | None) -> bool:
+        """Was this version written by us, as far as the last two records tell?"""
+        return version is not None and version in (self.version, self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +197,15 @@ def unclosed_sessions(project: str | None = None) -> Plan[list[SessionRow]]:
     return [SessionRow(*row) for row in rows]
 
 
+def last_of_harnesses() -> Plan[list[tuple[str, str, int]]]:
+    """Per harness its own name of its last stored event, and when it was, in ns."""
+    rows = yield Statement(
+        """select harness, event, at from observation
+        where seq in (select max(last_seq) from session group by harness)"""
+    )
+    return [(harness, event or "", at) for harness, event, at in rows]
+
+
 _SESSION = (
     "id, harness, native, project, cwd, first_seq, last_seq, started_at, last_at, prompts, tools, ended_at, end_reason,"
     " closed_seq, page"
@@ -208,7 +225,7 @@ def briefs_of(session: str) -> Plan[list[BriefRow]]:
 def written(paths: Sequence[str] | None = None) -> Plan[dict[str, WrittenRow]]:
     """The last recorded write of each path, or of those given."""
     rows = yield Statement(
-        """select path, version, op, seq, at, user, harness, session from written
+        """select path, version, before, op, seq, at, user, harness, session from written
         where ?1 is null or path in (select value from json_each(?1))""",
         (None if paths is None else json.dumps(list(paths)),),
     )

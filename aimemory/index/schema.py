@@ -79,6 +79,7 @@ create index brief_session on brief(session, seq);
 create table written(
     path text primary key,
     version text,
+    before text,
     op text not null,
     seq integer not null,
     at integer not null,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from aimemory.model.protocols import Clock, rfc3339_local
 
 _REASONS = 20
+_HARNESSES = 64
 
 
 @dataclass(slots=True)
@@ -38,6 +39,11 @@ class Counters:
         """A brief was asked for: `given`, `empty`, `late` or `failed`."""
         self._note(harness, f"brief_{outcome}", outcome)
 
+    def known(self, harness: str, event: str, at_ns: int) -> None:
+        """Before this start an event was stored last at this instant: a silent harness is not an unknown one."""
+        entry = self._entry(harness)
+        entry.last.setdefault("stored", (at_ns, event))
+
     def as_data(self) -> dict[str, dict[str, object]]:
         """For `status`: per harness the counts, the last event of each kind, and why events were not stored."""
         return {
@@ -52,10 +58,13 @@ class Counters:
         }
 
     def _note(self, harness: str, what: str, event: str, reason: str | None = None) -> None:
-        if harness not in self._harnesses and len(self._harnesses) >= 64:
-            harness = "others"
-        entry = self._harnesses.setdefault(harness, _HarnessCounts())
+        entry = self._entry(harness)
         entry.counts[what] += 1
         entry.last[what] = (self._clock.now_ns(), event)
         if reason is not None and (reason in entry.reasons or len(entry.reasons) < _REASONS):
             entry.reasons[reason] += 1
+
+    def _entry(self, harness: str) -> _HarnessCounts:
+        if harness not in self._harnesses and len(self._harnesses) >= _HARNESSES:
+            harness = "others"
+        return self._harnesses.setdefault(harness, _HarnessCounts())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from aimemory.config import Config
-from aimemory.errors import TooLarge, UserError
+from aimemory.errors import AimemoryError, TooLarge, Unavailable, UserError
 from aimemory.harness.decode import decode
 from aimemory.harness.registry import Registry
 from aimemory.intake.counters import Counters
@@ -83,19 +83,15 @@ class Intake:
     async def take(self, delivery: Delivery, body: bytes) -> Outcome:
         """Store one event; returns when it is durable, a duplicate, or dropped by a rule.
 
-        Raises TooLarge over 10 MiB, UserError when the request can't be understood (the event then lies sanitised in
+        Raises UserError when the request can't be understood (the event then lies sanitised in
         the reject file and is counted), Busy when the queue is full, Unavailable when the disk refuses.
         """
-        harness = delivery.harness or "unknown"
-        if len(body) > LIMIT_BYTES:
-            self._counters.rejected(harness, delivery.event, "larger than 10 MiB")
-            raise TooLarge(f"The event has {len(body):,} bytes; the limit is {LIMIT_BYTES:,}. It was not stored.")
         if not delivery.harness or not delivery.event:
             raise await self._reject(delivery, body, "the request names no harness or no event")
         if not body.strip():
             raise await self._reject(delivery, body, "the body is empty, which is not JSON")
         try:
-            payload = await self._sanitise(body)
+            payload = await self.sanitise(body)
         except ValueError as error:
             raise await self._reject(delivery, body, f"the body is not JSON ({error})") from None
         return await self.take_sanitised(delivery, payload)
@@ -144,7 +140,8 @@ class Intake:
         at_ns, pid, reply = delivery.at_ns, delivery.pid, delivery.reply
         return texts.derive(lambda t: Delivery(t.harness, t.event, at_ns, pid, t.cwd, t.session_id, reply))
 
-    async def _sanitise(self, body: bytes) -> Sanitized[Json]:
+    async def sanitise(self, body: bytes) -> Sanitized[Json]:
+        """A JSON body through the privacy boundary, a large one in the worker. Raises ValueError if it is no JSON."""
         if len(body) <= _INLINE_BYTES:
             return sanitize_payload(body, leaf_cap_bytes=_LEAF_BYTES)
         return await asyncio.wrap_future(self._worker.submit(body, _LEAF_BYTES))
@@ -188,7 +185,9 @@ class Intake:
         stored = self._writer.submit(Record("observation", known.at_ns, kept.derive(line)))
         self._dedupe.add(known, stored)
         try:
-            seq = await stored
+            seq = await asyncio.shield(stored)  # the write goes on, and is known, also when the client goes away
+        except asyncio.CancelledError:
+            raise
         except BaseException:
             self._dedupe.forget_failed(known)
             raise
@@ -196,6 +195,13 @@ class Intake:
         outcome = Outcome("stored", id=identifier, seq=seq, session=session, project=project, event=event)
         self._on_stored(outcome)
         return outcome
+
+    def refused(self, delivery: Delivery, error: AimemoryError) -> None:
+        """Count an event that did not get in for a reason that is not its own form: too large, no room, no disk."""
+        if isinstance(error, TooLarge | Unavailable):
+            said = sanitise_delivery(delivery).value
+            reason = {"TooLarge": "larger than 10 MiB", "Busy": "the queue was full"}.get(type(error).__name__)
+            self._counters.rejected(said.harness or "unknown", said.event, reason or "could not be stored just then")
 
     async def _reject(self, delivery: Delivery, body: bytes, reason: str) -> UserError:
         said = sanitise_delivery(delivery)

@@ -14,10 +14,10 @@ from aimemory.intake.decide import Intake
 from aimemory.model.event import Delivery
 from aimemory.model.protocols import Pulse
 from aimemory.model.spool import DROPPED_FILE, REJECTED_FILE, SpoolFile, name_at_ns, name_kind, parse
-from aimemory.privacy import sanitize_payload
 
-_LEAF_BYTES = 64 << 10
 _AT_ONCE = 2000
+_REFUSALS = 5
+"""So many in one go mean that nothing can be stored just now."""
 
 
 class Drain:
@@ -27,15 +27,15 @@ class Drain:
         self._spool = spool
         self._rejects = rejects
         self._intake = intake
-        self.drained = 0
 
     async def drain(self, pulse: Pulse | None = None) -> int:
         """Take in what lies in the spool, oldest first; returns how many events are settled.
 
-        Raises Unavailable when the disk refuses: everything not yet stored stays in the spool.
+        Raises Unavailable when some could not be stored now; they stay in the spool, and the others are settled.
         """
         settled = 0
-        for name in await asyncio.to_thread(self._names):
+        refused: list[Unavailable] = []
+        for name in (await asyncio.to_thread(self._names))[:_AT_ONCE]:
             path = self._spool / name
             try:
                 entry = parse(await asyncio.to_thread(path.read_bytes), name)
@@ -46,8 +46,11 @@ class Drain:
                 continue
             try:
                 await self._take(entry)
-            except Unavailable:
-                raise
+            except Unavailable as error:  # this one can't be filed now, or none can: the others decide
+                refused.append(error)
+                if len(refused) >= _REFUSALS:
+                    break
+                continue
             except (UserError, RecursionError):  # not to be understood, this time as little as the next
                 await asyncio.to_thread(self._set_aside, path)
                 continue
@@ -55,7 +58,8 @@ class Drain:
             settled += 1
             if pulse is not None:
                 pulse.beat(last=f"{settled} events from the spool")
-        self.drained += settled
+        if refused:
+            raise refused[-1]
         return settled
 
     async def _take(self, entry: SpoolFile) -> None:
@@ -64,7 +68,7 @@ class Drain:
         if entry.body is None and entry.text is not None:
             content = {"text": entry.text, "incomplete": entry.incomplete}
         # sanitised by the client already; once more costs little and covers rules that are newer than the file
-        payload = sanitize_payload(json.dumps(content).encode(), leaf_cap_bytes=_LEAF_BYTES)
+        payload = await self._intake.sanitise(json.dumps(content).encode())
         await self._intake.take_sanitised(delivery, payload)
 
     def _names(self) -> list[str]:
@@ -72,7 +76,7 @@ class Drain:
             names = [entry.name for entry in self._spool.iterdir() if name_kind(entry.name) is not None]
         except FileNotFoundError:
             return []
-        return sorted(names, key=name_at_ns)[:_AT_ONCE]
+        return sorted(names, key=name_at_ns)
 
     def _set_aside(self, path: Path) -> None:
         try:

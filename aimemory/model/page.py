@@ -44,11 +44,20 @@ class Hit:
     seq: int | None = None
 
 
+COUNTED = 1000
+"""Totals are counted up to this number; who gets so many hits needs other words, not more pages of hits."""
+
+
+def total_text(total: int) -> str:
+    """A total for people: `1000 or more` where counting ended."""
+    return f"{COUNTED} or more" if total >= COUNTED else str(total)
+
+
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """Hits best first. `loosened` says how the query was relaxed, or is None when it was taken as written.
 
-    total: how many match, counted up to a bound. cursor: gives the next hits, None at the end.
+    total: how many match, counted up to `COUNTED`. cursor: gives the next hits, None at the end.
     """
 
     query: str

@@ -17,9 +17,9 @@ from aimemory.index.search import (
     row_counts,
 )  # fmt: skip
 from aimemory.model.ids import Version
-from aimemory.model.page import Hit, SearchAnswer
+from aimemory.model.page import COUNTED, Hit, SearchAnswer
 from aimemory.model.protocols import rfc3339_local
-from aimemory.recall.candidates import COUNTED, Candidates, candidates, weigh
+from aimemory.recall.candidates import Candidates, candidates, weigh
 from aimemory.recall.query import Query, loosened, parse
 from aimemory.recall.snippet import snippet, words_in
 
@@ -78,7 +78,7 @@ def search(request: Request) -> Plan[SearchAnswer]:
         hits=hits,
         total=max(total, shown_to),
         loosened=note,
-        notes=_notes(query, request.scope, len(hits), shown_to, total),
+        notes=_notes(query, request.scope, len(hits), shown_to),
         cursor=str(shown_to) if hits and shown_to < min(total, COUNTED) else None,
     )
 
@@ -231,14 +231,11 @@ def _what_was_loosened(query: Query) -> str:
     return f"Nothing meets {', '.join(wanted)}; taken as plain words instead."
 
 
-def _notes(query: Query, scope: Scope, hits: int, shown_to: int, total: int) -> tuple[str, ...]:
+def _notes(query: Query, scope: Scope, hits: int, shown_to: int) -> tuple[str, ...]:
     notes = []
     if not hits:
         within = "Nothing within these filters" if scope.is_narrowed else "Nothing"
         notes.append(f"{within} has any of these words." if shown_to == 0 else "There are no more hits.")
-    elif shown_to < total:
-        count = f"{COUNTED} or more" if total >= COUNTED else str(total)
-        notes.append(f"{hits} of {count} hits; the cursor gives the next ones.")
     if query.excluded:
         words = ", ".join(f"'{term.shown}'" for term in query.excluded)
         notes.append(f"Left out what has {words}; put a word in quotes to look for it.")

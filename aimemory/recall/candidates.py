@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 
 from aimemory.index.read import Plan
 from aimemory.index.search import Found, Scope, Table, best_rows, match_counts, nth_newest_row, scope_count
+from aimemory.model.page import COUNTED
 from aimemory.recall.query import Query, Term, expression
-
-COUNTED = 1000
-"""Totals are counted up to this number; who gets so many hits needs other words, not more pages of hits."""
 
 _RANKED_ROWS: dict[Table, int] = {"page": 20_000, "observation": 8_000}
 _COUNT_CAP = 30_000

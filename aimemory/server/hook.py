@@ -30,6 +30,7 @@ class HookRoute:
         self._reply = reply
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        delivery = None
         try:
             if scope["method"] != "POST":
                 raise UserError("Send events with POST.")
@@ -37,6 +38,8 @@ class HookRoute:
             body = await read_body(receive)
             outcome = await self._intake.take(delivery, body)
         except AimemoryError as error:
+            if delivery is not None:
+                self._intake.refused(delivery, error)
             await send_error(scope, receive, send, error)
             return
         if delivery.reply:

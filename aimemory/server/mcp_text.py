@@ -11,7 +11,7 @@ from typing import Any
 from aimemory.brief.fence import defang, fence
 from aimemory.errors import Conflict
 from aimemory.model.answers import Found, PageView, Recent, Written
-from aimemory.model.page import Hit
+from aimemory.model.page import Hit, total_text
 from aimemory.sessions.quoting import clip, one_line
 
 ANSWER_CHARS = 20_000
@@ -33,7 +33,7 @@ def search_text(found: Found) -> str:
     head += [_line(note, 300) for note in answer.notes[:3]]
     if not answer.hits:
         return "\n".join([*head, "No results. Try fewer or other words, or another project."])
-    head.append(f"{len(answer.hits)} of {max(answer.total, len(answer.hits))} results, best first.")
+    head.append(f"{len(answer.hits)} of {total_text(max(answer.total, len(answer.hits)))} results, best first.")
     room = _LISTING_CHARS // len(answer.hits)
     items = [_hit_text(number, hit, min(room, 1_500)) for number, hit in enumerate(answer.hits, 1)]
     tail = ["memory_read_page reads a page in full by its path."]

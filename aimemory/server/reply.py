@@ -4,11 +4,13 @@ Once per session, unless it was compacted or what there is to tell has changed w
 too late, or that nobody waits for any more, counts as not given: the session's next prompt gets it.
 """
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
+from aimemory.errors import AimemoryError
 from aimemory.harness.answer import answer
 from aimemory.harness.registry import Registry
 from aimemory.index.events import briefs_of
@@ -51,6 +53,22 @@ class Replies:
         self._awaits: OrderedDict[SessionId, None] = OrderedDict()
 
     async def __call__(
+        self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]]
+    ) -> bytes:
+        """The bytes to print; none when there is nothing to tell, or no brief can be had in time."""
+        harness = outcome.event.harness if outcome.event else delivery.harness
+        try:
+            async with asyncio.timeout(_LATE_NS / 1e9):
+                return await self._reply(outcome, delivery, still_listening)
+        except TimeoutError:
+            self._counters.brief(harness, "late")
+        except AimemoryError:  # the event is stored all the same; status tells of what failed
+            self._counters.brief(harness, "failed")
+        if outcome.session is not None:
+            self._await_next(outcome.session)
+        return b""
+
+    async def _reply(
         self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]]
     ) -> bytes:
         event, session = outcome.event, outcome.session

@@ -36,7 +36,7 @@ REACH_S = 5.0
 """How long a request waits for a daemon that is not there, its start included."""
 
 REACH_FIRST_S = 1.0
-"""The same for `initialize`, which can be answered without one, and for a daemon that the user has stopped."""
+"""The same for `initialize`, which can be answered without one, and after a start that was tried in vain just now."""
 
 ANSWER_S = 60.0
 ANSWER_FIRST_S = 5.0
@@ -259,6 +259,10 @@ class Shim:
                 return self._link.connect(until)
             except OSError:
                 pass
+            if self._is_stopped():
+                raise Down(
+                    self._why_down()
+                )  # nobody will start it while we wait, and the agent's own start waits for us
             if not asked_to_start:
                 asked_to_start = True
                 if not self._start():
@@ -279,12 +283,18 @@ class Shim:
         except OSError:
             return False
 
-    def _why_down(self) -> str:
+    def _is_stopped(self) -> bool:
+        """By the user, who wants it to stay so."""
         try:
             posix.stat(f"{self._data}/down")
         except OSError:
-            return "The aimemory daemon can't be reached. `aimemory status` says why; the next call tries again."
-        return "aimemory was stopped by `aimemory down`. Start it with `aimemory up`; the next call then works."
+            return False
+        return True
+
+    def _why_down(self) -> str:
+        if self._is_stopped():
+            return "aimemory was stopped by `aimemory down`. Start it with `aimemory up`; the next call then works."
+        return "The aimemory daemon can't be reached. `aimemory status` says why; the next call tries again."
 
 
 def _may_run_twice(message: "dict[str, Any]") -> bool:

@@ -91,7 +91,7 @@ class Committer:
             try:
                 for group in _by_author(batch):
                     await self._in_thread(partial(self._commit, group))
-                    left = [c for c in left if c not in group]
+                    left = left[len(group) :]
                     self._unsynced |= {c.path for c in group}
                 if self._unsynced:
                     paths = sorted(self._unsynced)
@@ -101,11 +101,11 @@ class Committer:
             except AimemoryError as error:
                 self.problem = str(error)
                 raise
-            except OSError as error:
-                self.problem = f"git can't be written: {error.strerror or error}"
+            except Exception as error:
+                self.problem = f"git can't be written: {error}"
                 raise Unavailable(self.problem) from error
             finally:
-                self._queue = (left if self.problem else []) + self._queue
+                self._queue = left + self._queue
             return len(batch)
 
     async def differing(self, paths: Sequence[str]) -> list[str]:

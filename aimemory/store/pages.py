@@ -6,11 +6,11 @@ change is found by a stat walk; the hash of the last recorded write tells a pers
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from aimemory.errors import Conflict, NotFound, Unavailable, UserError
+from aimemory.errors import Conflict, Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, touch_pages, upsert_pages
 from aimemory.journal.lines import Record
@@ -19,7 +19,7 @@ from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor
 from aimemory.privacy import Sanitized, sanitize
 from aimemory.store.committer import Change, Committer, author_of
-from aimemory.store.pagerows import declared_project, folder_of, is_project_page, known_folders, page_row
+from aimemory.store.pagerows import Folders, declared_project, folder_of, is_project_page, known_folders, page_row
 from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Append, Writer
@@ -27,7 +27,7 @@ from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.names import check_new_page_path, check_page_path
 from aimemory.wiki.walk import Stat, scan, stat_of
 
-_BATCH = 500
+_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,15 @@ class Pages:
             try:
                 return self._files.write(path, raw, expected)
             except OSError as error:
+                append(self._line("write", path, expected, actor))  # what stands is the version before
                 raise Unavailable(f"{path} can't be written: {error.strerror}. It is as it was.") from error
 
         version = await self._writer.call(operation)
-        await self._index([(path, raw.value)])
         self._commit(path, raw.value, actor, summary)  # gated too: what a person typed may be part of the page
+        try:
+            await self._index([(path, raw.value)])
+        except (Unavailable, Damaged):  # it is written; the next walk or the rebuild shows it
+            pass
         return version
 
     async def reconcile(self) -> Reconciled:
@@ -117,7 +121,7 @@ class Pages:
         async with self._walk:
             if self._served >= mine:
                 return self.last
-            self._served = self._asked  # what is about to begin sees whatever any of these callers saw
+            asked = self._asked  # what is about to begin sees whatever any of these callers saw
             known = await self._reader.read(known_stats())
             found = await asyncio.to_thread(
                 scan, self._files.root, {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
@@ -132,14 +136,18 @@ class Pages:
             seen = {path: known[path].version for path in found.changed} | dict.fromkeys(found.added)
             by_hand = await self._take_in(seen, {**found.added, **found.changed})
             by_hand += await self._take_out(found.removed)
+            self._served = asked
             self.last = Reconciled(len(seen), len(found.removed), by_hand, found.problem)
             return self.last
 
-    async def commit_missing(self) -> int:
-        """Queue for a commit what HEAD lacks: writes whose commit a crash cut off, and hand edits, through the gate.
+    async def take_stock(self) -> None:
+        """After a rebuild of the index, which takes files in without asking who wrote them, and at a start."""
+        self._folders = None
+        await self.reconcile()
+        await self.commit_missing()
 
-        For a start and after a rebuild of the index, which takes files in without asking who wrote them.
-        """
+    async def commit_missing(self) -> int:
+        """Queue for a commit what HEAD lacks: writes whose commit a crash cut off, and hand edits, through the gate."""
         paths = list(await self._reader.read(known_stats()))
         missing = await self._committer.differing(paths)
         writes = await self._reader.read(written(missing))
@@ -149,7 +157,7 @@ class Pages:
             except (NotFound, UserError):
                 continue
             by = writes.get(path)
-            if by is not None and by.version == version:
+            if by is not None and by.is_ours(version):
                 self._commit(path, raw, Actor(by.user or self._actor.user, self._actor.machine), "Add")
             else:
                 self._commit(path, raw, self._actor, "Edit by hand")
@@ -198,7 +206,7 @@ class Pages:
                 continue
             changed.append((path, raw))
             last = writes.get(path)
-            if last is None or last.version != version:
+            if last is None or not last.is_ours(version):
                 by_hand += 1
                 self._commit(path, raw, self._actor, "Edit by hand")
         if same:
@@ -236,14 +244,18 @@ class Pages:
         for path, raw in pages:
             if is_project_page(path):
                 self._folders[folder_of(path)] = declared_project(path, raw).id
-        rows = []
-        for path, raw in pages:
-            stat = (stats or {}).get(path) or await asyncio.to_thread(self._stat, path)
-            if stat is not None:
-                rows.append(page_row(path, raw, stat, self._folders))
-        for start in range(0, len(rows), _BATCH):
-            await self._projector.execute(partial(_upsert, rows[start : start + _BATCH]))
+        for start in range(0, len(pages), _BATCH):
+            part = pages[start : start + _BATCH]
+            rows = await asyncio.to_thread(self._rows, part, stats or {}, self._folders)
+            await self._projector.execute(partial(_upsert, rows))
         await self._projects_changed([path for path, _ in pages])
+
+    def _rows(
+        self, pages: Sequence[tuple[str, bytes]], stats: Mapping[str, Stat], folders: Folders
+    ) -> list[Sanitized[PageRow]]:
+        """Off the event loop: every page passes the privacy gate here."""
+        found = [(path, raw, stats.get(path) or self._stat(path)) for path, raw in pages]
+        return [page_row(path, raw, stat, folders) for path, raw, stat in found if stat is not None]
 
     def _stat(self, path: str) -> Stat | None:
         try:

@@ -7,9 +7,10 @@ and read back from the journal, so memory stays bounded.
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,11 +54,13 @@ class Projector:
         self._db: sqlite3.Connection | None = None
         self._queue: list[Line] = []
         self._behind = False
+        self._wanted = False
         self._target = 0
         self._wake = asyncio.Event()
         self._moved = asyncio.Event()
         self._hurry = asyncio.Event()
         self._rebuilding = asyncio.Lock()
+        self._after_rebuild: Callable[[], Awaitable[None]] = _nothing
         self.applied_seq = 0
         self.damage: list[str] = []
         self.state = "closed"
@@ -95,6 +98,10 @@ class Projector:
 
     # -- lines -------------------------------------------------------------------------------------------------------
 
+    def tell_of_rebuild(self, callback: Callable[[], Awaitable[None]]) -> None:
+        """Have `callback` awaited after each rebuild: it took files in without asking who wrote them."""
+        self._after_rebuild = callback
+
     def feed(self, lines: Sequence[Line]) -> None:
         """Durable lines, in order, on the event loop."""
         self._target = lines[-1].seq
@@ -114,12 +121,13 @@ class Projector:
 
     def ask_rebuild(self) -> None:
         """Have `run` build the index anew before anything else."""
+        self._wanted = True
         self.state = "rebuilding"
         self._wake.set()
 
     async def settled(self) -> None:
         """Wait for the end of a rebuild that was asked for."""
-        while self.state == "rebuilding":
+        while self._wanted:
             self._moved.clear()
             await self._moved.wait()
 
@@ -145,12 +153,13 @@ class Projector:
 
     async def run(self, pulse: Pulse) -> None:
         """Apply what comes until cancelled; a damaged index is rebuilt."""
+        self._wake.set()  # what was begun before a failure is not forgotten
         while True:
             pulse.beat(queue=self.lag)
             await self._wake.wait()
             self._wake.clear()
             try:
-                if self.state == "rebuilding":
+                if self._wanted:
                     await self.rebuild(lambda what, count: pulse.beat(queue=self.lag, last=f"rebuild: {count} {what}"))
                 while self.applied_seq < self._target:
                     if not await self._step():
@@ -225,27 +234,40 @@ class Projector:
         """
         async with self._rebuilding:
             self.state = "rebuilding"
-            fresh = self._path.with_name(self._path.name + ".new")
-            builder = ThreadPoolExecutor(1, thread_name_prefix="rebuild")
-            loop = asyncio.get_running_loop()
             try:
-                await loop.run_in_executor(builder, lambda: self._build(fresh, progress))
-                async with self._no_readers():
-                    applied = await self._in_thread(lambda: self._change_over(fresh))
+                applied = await self._build_and_change_over(progress)
+                self._wanted = False
             finally:
-                builder.shutdown(wait=True)
+                self.state = "rebuilding" if self._wanted else "level"
             self._queue.clear()
             self._behind = True
             self.applied_seq = applied
-            self.state = "level"
             self._moved.set()
             self._wake.set()
             progress("done", applied)
+            await self._after_rebuild()
+
+    async def _build_and_change_over(self, progress: Progress) -> int:
+        fresh = self._path.with_name(self._path.name + ".new")
+        builder = ThreadPoolExecutor(1, thread_name_prefix="rebuild")
+        stopped = threading.Event()
+
+        def report(what: str, count: int) -> None:
+            if stopped.is_set():
+                raise Unavailable("The index is not being built any more: the daemon is stopping.")
+            progress(what, count)
+
+        try:
+            await asyncio.get_running_loop().run_in_executor(builder, lambda: self._build(fresh, report))
+            async with self._no_readers():
+                return await self._in_thread(lambda: self._change_over(fresh))
+        finally:
+            stopped.set()  # the thread looks at it between two batches, and nobody waits for it here
+            builder.shutdown(wait=False)
 
     def _build(self, fresh: Path, progress: Progress) -> None:
         _remove(fresh)
-        db = open_writer(fresh)
-        try:
+        with closing(open_writer(fresh)) as db:
             db.execute("pragma synchronous=off")  # a half-built file is thrown away anyway
             lines = 0
             for batch in batches(replay(self._journal, 0, self.note_damage)):
@@ -254,17 +276,14 @@ class Projector:
                 progress("lines", lines)
             self._take_pages(db, progress)
             db.execute("pragma wal_checkpoint(truncate)")
-        finally:
-            db.close()
 
     def _change_over(self, fresh: Path) -> int:
         """In the projector's thread, so that no batch is in the way."""
-        db = open_writer(fresh)
-        applied = _applied(db)
-        for batch in batches(replay(self._journal, applied)):
-            applied = apply_lines(db, batch)
-        db.execute("pragma wal_checkpoint(truncate)")
-        db.close()
+        with closing(open_writer(fresh)) as db:
+            applied = _applied(db)
+            for batch in batches(replay(self._journal, applied)):
+                applied = apply_lines(db, batch)
+            db.execute("pragma wal_checkpoint(truncate)")
         if self._db is not None:
             self._db.close()
         _remove(self._path)
@@ -287,6 +306,10 @@ class Projector:
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+
+
+async def _nothing() -> None:
+    return
 
 
 def _applied(db: sqlite3.Connection) -> int:

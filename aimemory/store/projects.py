@@ -5,8 +5,10 @@ a new project gets its page here.
 """
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +29,8 @@ from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.frontmatter import edit_field, render
 
 _SESSIONS = 5000
+_THREADS = 4
+_RESOLVE_S = 3.0
 _RULES_FRESH_NS = 2_000_000_000
 KEEP_ALL = CaptureRules(mode="full", ignore=())
 
@@ -62,6 +66,7 @@ class Projects:
         self._registry = Registry()
         self._sessions: OrderedDict[SessionId, _Kept] = OrderedDict()
         self._lock = asyncio.Lock()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="resolver")
         self.problems: dict[str, tuple[str, ...]] = {}
 
     unfiled = UNFILED
@@ -117,13 +122,15 @@ class Projects:
         kept = self._sessions.get(session) if session else None
         if kept is not None and self._is_fresh(kept, cwd):
             return kept.filing
+        where = (kept.cwd if kept else None) or cwd
+        resolution = await self._resolve(where) if where is not None else None
         async with self._lock:  # one new project is made once, however many events arrive for it
             kept = self._sessions.get(session) if session else None
             if kept is not None and self._is_fresh(kept, cwd):
                 return kept.filing
-            filing = await self._decide(session, kept, cwd)
+            filing = await self._decide(session, kept, resolution, where)
             if session is not None:
-                self._sessions[session] = _Kept(filing, (kept.cwd if kept else None) or cwd, self._clock.now_ns())
+                self._sessions[session] = _Kept(filing, (kept.cwd if kept else None) or cwd, time.monotonic_ns())
                 self._sessions.move_to_end(session)
                 if len(self._sessions) > _SESSIONS:
                     self._sessions.popitem(last=False)
@@ -137,18 +144,30 @@ class Projects:
     def _is_fresh(self, kept: _Kept, cwd: str | None) -> bool:
         if kept.filing.project is UNFILED and cwd is not None and kept.cwd is None:
             return False
-        return self._clock.now_ns() - kept.checked_ns < _RULES_FRESH_NS
+        return time.monotonic_ns() - kept.checked_ns < _RULES_FRESH_NS
 
-    async def _decide(self, session: SessionId | None, kept: _Kept | None, cwd: str | None) -> Filing:
+    async def _resolve(self, where: str) -> Resolution:
+        """What a directory says, looked at in threads of our own and not for long: it may lie on a share that hangs.
+
+        Raises Unavailable when it can't be had: without its rules the event must not be stored.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(_RESOLVE_S):
+                return await loop.run_in_executor(self._threads, self._resolver.resolve, where)
+        except TimeoutError:
+            raise Unavailable(f"The directory of this event did not answer within {_RESOLVE_S:.0f} s.") from None
+
+    async def _decide(
+        self, session: SessionId | None, kept: _Kept | None, resolution: Resolution | None, where: str | None
+    ) -> Filing:
         project = kept.filing.project if kept is not None and kept.filing.project is not UNFILED else None
         if project is None and session is not None:
             row = await self._reader.read(session_row(session))
             if row is not None and row.project != UNFILED.id:
                 project = self._registry.by_id(row.project)
-        where = (kept.cwd if kept else None) or cwd
-        if where is None:
+        if resolution is None or where is None:
             return Filing(project or UNFILED)
-        resolution = await asyncio.to_thread(self._resolver.resolve, where)
         if project is None:
             project = await self._project_for(resolution)
         else:
@@ -166,13 +185,13 @@ class Projects:
 
     async def checkout(self, cwd: str) -> str | None:
         """Top of the work tree that a directory lies in, by the same rules that decide its project; None for none."""
-        return (await asyncio.to_thread(self._resolver.resolve, cwd)).checkout
+        return (await self._resolve(cwd)).checkout
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
     async def for_directory(self, cwd: str) -> tuple[Project, str]:
         """The project a directory means, creating nothing; and how that was found."""
-        resolution = await asyncio.to_thread(self._resolver.resolve, cwd)
+        resolution = await self._resolve(cwd)
         match = self._registry.find(resolution)
         if match is not None and match.project is UNFILED:
             return UNFILED, "this directory belongs to no project"

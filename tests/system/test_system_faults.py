@@ -327,3 +327,90 @@ def test_many_new_projects_are_made_at_a_steady_price(daemon, tmp_path):
 
     assert min(took(240), took(260)) < early * 3
     assert len(daemon.get("/api/v1/projects")["projects"]) == 281
+
+
+# -- found by reading ------------------------------------------------------------------------------------------------
+
+
+def test_a_session_page_that_a_crash_kept_from_the_disk_is_written_at_the_next_start(daemon, tmp_path):
+    """The line that announces the page is there, the page is not: nobody deleted it."""
+    where = repository(tmp_path / "project")
+    base = {"session_id": "s", "cwd": str(where)}
+    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "sort the seeds"}, where)
+    daemon.hook("claude-code", "SessionEnd", {**base, "reason": "other"}, where)
+    (page,) = daemon.wait(daemon.pages, "a page")
+    daemon.wait(lambda: daemon.lines("done"), "the closing is done")
+    daemon.kill()
+    (segment,) = daemon.data.journal.rglob("*.jsonl")
+    lines = segment.read_bytes().splitlines(keepends=True)
+    last = max(n for n, raw in enumerate(lines) if json.loads(raw)["type"] == "page")
+    segment.write_bytes(b"".join(lines[: last + 1]))
+    page.unlink()
+    daemon.data.index.unlink()
+    daemon.start()
+
+    daemon.wait(page.exists, "the page is written")
+    assert len(daemon.pages()) == 1
+
+
+def test_an_event_that_can_not_be_filed_holds_no_other_up(daemon, tmp_path):
+    stuck, fine = repository(tmp_path / "stuck"), repository(tmp_path / "fine")
+    (tmp_path / "elsewhere").mkdir()
+    (daemon.data.wiki / "default").mkdir(exist_ok=True)
+    (daemon.data.wiki / "default" / "stuck").symlink_to(tmp_path / "elsewhere")
+    now = time.time_ns()
+    for n, where in enumerate((stuck, fine, fine)):
+        entry = {"v": 1, "harness": "generic", "event": "note", "at": now + n, "pid": 1, "cwd": str(where),
+                 "session_id": None, "kind": "other", "body": {"session_id": where.name, "text": f"from {where.name} {n}"}}  # fmt: skip
+        (daemon.data.spool / f"{now + n:020d}-1-o000{n}.json").write_text(json.dumps(entry))
+
+    daemon.wait(lambda: len(daemon.lines("observation")) == 2, "the others are stored")
+    daemon.wait(lambda: daemon.status()["spool"]["events"] == 1, "status shows the one that is left")
+    (daemon.data.wiki / "default" / "stuck").unlink()
+    daemon.wait(lambda: len(daemon.lines("observation")) == 3, "it comes in when it can")
+
+
+def test_an_alias_added_by_hand_counts_after_a_reindex(daemon, tmp_path):
+    where = repository(tmp_path / "shop", remote="git@github.com:acme/shop.git")
+    daemon.event("generic", "note", note(1, cwd=str(where)))
+    page = daemon.data.wiki / "default" / "shop" / "shop.md"
+    page.write_text(page.read_text().replace("type: project\n", "type: project\naliases: [github.com/ada/fork]\n"))
+
+    assert daemon.cli("reindex").returncode == 0
+
+    fork = repository(tmp_path / "fork", remote="git@github.com:ada/fork.git")
+    assert daemon.get("/api/v1/where", cwd=str(fork))["project"] == "default/shop"
+    daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "the edit is committed")
+
+
+def test_an_event_that_is_too_large_is_counted(daemon):
+    daemon.event("generic", "prompt", json.dumps({"prompt": "x" * (10 << 20)}).encode())
+
+    counts = daemon.status()["capture"]["generic"]
+    assert counts["rejected"] == 1 and counts["reasons"] == {"larger than 10 MiB": 1}
+
+
+def test_a_stop_in_the_middle_of_a_rebuild_does_not_wait_for_its_end(daemon):
+    for n in range(400):
+        (daemon.data.wiki / "default" / "_unfiled" / "notes").mkdir(parents=True, exist_ok=True)
+        (daemon.data.wiki / "default" / "_unfiled" / "notes" / f"page{n}.md").write_text(
+            f"# Page {n}\n" + "words and words\n" * 4000
+        )
+    daemon.kill()
+    daemon.data.index.unlink()
+    daemon.start()
+    assert daemon.status()["index"]["state"] == "rebuilding"
+
+    assert daemon.stop() < 5
+
+
+def test_a_session_that_goes_on_is_not_called_silent(daemon, tmp_path):
+    where = repository(tmp_path / "project")
+    base = {"session_id": "s", "cwd": str(where)}
+    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "sort the seeds"}, where)
+    daemon.hook("claude-code", "SessionEnd", {**base, "reason": "other"}, where)
+    daemon.hook("claude-code", "SessionStart", {**base, "source": "resume"}, where)
+    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "and the bulbs"}, where)
+    daemon.search("bulbs")
+
+    assert not any("silent for" in page.read_text() for page in daemon.pages())

@@ -323,6 +323,17 @@ def test_status_names_for_each_harness_what_was_stored_what_was_not_and_why(daem
     assert "not JSON" in shown and "codex" in shown
 
 
+def test_status_still_names_a_harness_that_has_been_silent_since_the_start(daemon):
+    daemon.event("codex", "Stop", {"session_id": "s"})
+    before = daemon.status()["capture"]["codex"]["last"]["stored"]
+    daemon.stop()
+    daemon.start()
+    daemon.wait(lambda: "codex" in daemon.status()["capture"], "what is stored is known")
+
+    assert daemon.status()["capture"]["codex"]["last"]["stored"] == before
+    assert "nothing since the start" in daemon.cli("status").stdout
+
+
 def test_broken_settings_stop_neither_status_nor_down(daemon):
     daemon.data.config.write_text("[server\n")
 

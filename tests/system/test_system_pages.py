@@ -21,6 +21,18 @@ def shop(daemon, tmp_path):
     return where
 
 
+def test_a_search_with_more_hits_than_it_shows_says_how_to_go_on(daemon, shop):
+    for title in ("One walrus", "Two walrus"):
+        daemon.cli("write", title, input="It swims.\n", cwd=shop)
+
+    first = daemon.cli("search", "walrus", "-n", "1", "--pages-only", cwd=shop)
+
+    assert "1 of 2 hits; --cursor 1 gives the next." in first.stderr
+    second = daemon.cli("search", "walrus", "-n", "1", "--pages-only", "--cursor", "1", cwd=shop)
+    assert {("One" in done.stdout, "Two" in done.stdout) for done in (first, second)} == {(True, False), (False, True)}
+    assert "--cursor" not in second.stderr
+
+
 def test_a_page_written_on_the_command_line_is_a_file_a_hit_and_a_commit(daemon, shop):
     done = daemon.cli("write", "Use SQLite", "-k", "decision", "-t", "db", input="Because it is one file.\n", cwd=shop)
 

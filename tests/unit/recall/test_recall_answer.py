@@ -137,7 +137,7 @@ def test_an_event_before_and_after_a_tool_ran_is_one_hit(store: Any) -> None:
 
 
 @pytest.mark.promise("P11.61")
-def test_a_common_word_leads_to_paging_a_total_and_a_hint(store: Any) -> None:
+def test_a_common_word_leads_to_paging_and_a_total(store: Any) -> None:
     for n in range(25):
         store.page(f"{n:02}.md", f"walrus {n}")
     store.observation(prompt="walrus")
@@ -147,7 +147,7 @@ def test_a_common_word_leads_to_paging_a_total_and_a_hint(store: Any) -> None:
     third = _ask(store, "walrus", limit=10, cursor=second.cursor)
 
     assert first.total == second.total == third.total == 26
-    assert "10 of 26 hits" in first.notes[0]
+    assert first.cursor and not first.notes  # who shows it says how to go on
     everything = [hit.path or hit.observation for a in (first, second, third) for hit in a.hits]
     assert len(everything) == len(set(everything)) == 26
     assert third.cursor is None
