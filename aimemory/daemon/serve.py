@@ -32,7 +32,8 @@ _QUICK_TAIL = 20_000
 def serve(config: Config, *, foreground: bool) -> None:
     """Run the daemon until SIGTERM, SIGINT or a stop request.
 
-    Raises AlreadyRunning when another one owns the data directory, UserError when that directory can't be used.
+    Raises AlreadyRunning when another one owns the data directory, UserError when that directory can't be used,
+    AimemoryError when a task failed that it can't do without.
     """
     os.umask(0o077)
     tightened = config.data.create()
@@ -74,6 +75,8 @@ async def _run(config: Config, tightened: list[str], foreground: bool) -> None:
         await asyncio.gather(catch_up, return_exceptions=True)
     finally:
         await _stop(parts, supervisor, listener)
+    if supervisor.failed:  # whoever watches this process must see that nobody asked for its end
+        raise AimemoryError(f"The task {supervisor.failed} failed, so the daemon stopped. See {config.data.log_file}.")
 
 
 async def _open(parts: Parts) -> None:

@@ -40,6 +40,7 @@ class Supervisor:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._running: dict[str, asyncio.Task[None]] = {}
+        self.failed: str | None = None
 
     def start(self) -> None:
         for task in TASKS:
@@ -66,7 +67,7 @@ class Supervisor:
                 log.error("task failed", exc_info=error, extra={"task": task.name})
                 pulse.fail(f"{type(error).__name__}: see the log")
             if task.vital:
-                pulse.state = "dead"
+                self.failed = task.name
                 self._parts.stopping.set()
                 return
             pulse.state = "restarting"

@@ -5,6 +5,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import time
 
 import pytest
@@ -414,3 +415,24 @@ def test_a_session_that_goes_on_is_not_called_silent(daemon, tmp_path):
     daemon.search("bulbs")
 
     assert not any("silent for" in page.read_text() for page in daemon.pages())
+
+
+def test_a_daemon_that_lost_a_part_it_cannot_do_without_ends_with_a_failure_and_says_where_to_look(tmp_path):
+    made = Daemon(tmp_path)
+    broken = (
+        "import sys\n"
+        "from aimemory.store.writer import Writer\n"
+        "async def run(self, pulse): raise RuntimeError('made to fail')\n"
+        "Writer.run = run\n"
+        "from aimemory.__main__ import main\n"
+        "sys.argv = ['aimemory', 'serve']\n"
+        "main()\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", broken], env=made.env, capture_output=True, text=True, timeout=30
+    )
+
+    assert done.returncode == 1
+    assert "writer failed" in done.stderr and str(made.data.log_file) in done.stderr
+    assert "made to fail" in made.data.log_file.read_text()
