@@ -227,10 +227,11 @@ class Pages:
         if not removed:
             return 0
         await self._projector.execute(lambda db: delete_pages(db, removed))
+        folders = await self._known_folders()
         for path in removed:
-            if is_project_page(path) and self._folders is not None:
-                self._folders.pop(folder_of(path), None)
-        await self._projects_changed(removed)
+            if is_project_page(path):
+                folders.pop(folder_of(path), None)
+        await self._projects_changed(removed, folders)
         for path in removed:
             self._held.pop(path, None)
             self._committer.add(Change(path, None, *author_of(self._actor), "Delete by hand"))
@@ -239,16 +240,23 @@ class Pages:
     async def _index(self, pages: Sequence[tuple[str, bytes]], stats: dict[str, Stat] | None = None) -> None:
         if not pages:
             return
-        if self._folders is None:
-            self._folders = await asyncio.to_thread(known_folders, self._files)
+        folders = await self._known_folders()
         for path, raw in pages:
             if is_project_page(path):
-                self._folders[folder_of(path)] = declared_project(path, raw).id
+                folders[folder_of(path)] = declared_project(path, raw).id
         for start in range(0, len(pages), _BATCH):
             part = pages[start : start + _BATCH]
-            rows = await asyncio.to_thread(self._rows, part, stats or {}, self._folders)
+            rows = await asyncio.to_thread(self._rows, part, stats or {}, folders)
             await self._projector.execute(partial(_upsert, rows))
-        await self._projects_changed([path for path, _ in pages])
+        await self._projects_changed([path for path, _ in pages], folders)
+
+    async def _known_folders(self) -> dict[str, ProjectId]:
+        """Shared, and kept in step with the index; who has begun with it goes on with it after `take_stock`."""
+        if self._folders is None:
+            found = await asyncio.to_thread(known_folders, self._files)
+            if self._folders is None:
+                self._folders = found
+        return self._folders
 
     def _rows(
         self, pages: Sequence[tuple[str, bytes]], stats: Mapping[str, Stat], folders: Folders
@@ -264,13 +272,13 @@ class Pages:
             return None
         return stat_of(found, self._clock.now_ns())
 
-    async def _projects_changed(self, paths: Sequence[str]) -> None:
+    async def _projects_changed(self, paths: Sequence[str], folders: Folders) -> None:
         touched = [path for path in paths if is_project_page(path)]
         if not touched:
             return
         for path in touched:
             folder = folder_of(path)
-            await self._projector.execute(partial(_assign, folder, (self._folders or {}).get(folder)))
+            await self._projector.execute(partial(_assign, folder, folders.get(folder)))
         if self._on_project_pages is not None:
             await self._on_project_pages(touched)
 
