@@ -6,6 +6,7 @@ since is only appended to; one he deleted is not made again.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -34,6 +35,8 @@ from aimemory.wiki.nodes import Value
 
 _GIT_TIMEOUT_S = 2.0
 _SUFFIX_BYTES = (2, 4, 6)
+_PAUSE_S = 5.0
+_MAX_PAUSE_S = 600.0
 
 HarnessTitle = Callable[[str], str]
 
@@ -49,6 +52,14 @@ class _Target:
     current: Version | None
     is_ours: bool
     was_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """After a failure: no attempt of our own before `until_s` of the monotonic clock."""
+
+    until_s: float
+    length_s: float
 
 
 class Closer:
@@ -70,6 +81,7 @@ class Closer:
         self._title_of = title_of
         self._home = home
         self._queue: dict[SessionId, None] = {}
+        self._pauses: dict[SessionId, _Pause] = {}
         self._wake = asyncio.Event()
 
     def request(self, session: SessionId) -> None:
@@ -89,14 +101,22 @@ class Closer:
                 try:
                     page = await self.close(session)
                     pulse.beat(queue=len(self._queue), last=page or "nothing to write")
+                    self._pauses.pop(session, None)
                 except AimemoryError as error:
-                    pulse.fail(str(error))  # the sweep finds it again
+                    pulse.fail(str(error))
+                    before = self._pauses.get(session)
+                    length_s = min(before.length_s * 2, _MAX_PAUSE_S) if before else _PAUSE_S
+                    self._pauses[session] = _Pause(time.monotonic() + length_s, length_s)
 
     async def sweep(self) -> None:
-        """Ask for every session that ended or fell silent and whose page does not tell all of it yet."""
+        """Ask for every session that ended or fell silent and whose page does not tell all of it yet.
+
+        What failed waits longer each time: every attempt costs lines in the journal.
+        """
         now = self._clock.now_ns()
         for row in await self._reader.read(unclosed_sessions()):
-            if row.has_ended or now - row.last_at_ns >= self._idle_ns:
+            paused = row.id in self._pauses and time.monotonic() < self._pauses[row.id].until_s
+            if not paused and (row.has_ended or now - row.last_at_ns >= self._idle_ns):
                 self.request(row.id)
 
     async def close(self, session: SessionId) -> str | None:

@@ -251,12 +251,6 @@ def _closing(row: Row) -> Closing:
 _CLOSING = "id, session, seq, done_seq, data"
 
 
-def applied_seq() -> Plan[Seq]:
-    """The journal line up to which the index is level."""
-    rows = yield Statement("select value from meta where key = 'applied_seq'")
-    return Seq(rows[0][0])
-
-
 def counts() -> Plan[dict[str, int]]:
     """Rows of what people count: pages, observations, sessions, projects, briefs; and journal lines by type."""
     rows = yield Statement(

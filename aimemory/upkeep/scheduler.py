@@ -30,14 +30,6 @@ class Scheduler:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = list(jobs)
-        self._wake = asyncio.Event()
-
-    def soon(self, name: str) -> None:
-        """Make a job due now."""
-        for job in self._jobs:
-            if job.name == name:
-                job.due_s = 0.0
-        self._wake.set()
 
     async def run(self, pulse: Pulse) -> None:
         """Until cancelled. A job's failure is reported and does not stop the others."""
@@ -46,13 +38,7 @@ class Scheduler:
             for job in [j for j in self._jobs if j.due_s <= now]:
                 await self._run_one(job, pulse)
             pulse.beat()
-            pause = max(0.05, min(job.due_s for job in self._jobs) - time.monotonic())
-            try:
-                async with asyncio.timeout(pause):
-                    await self._wake.wait()
-                    self._wake.clear()
-            except TimeoutError:
-                pass
+            await asyncio.sleep(max(0.05, min(job.due_s for job in self._jobs) - time.monotonic()))
 
     async def _run_one(self, job: Job, pulse: Pulse) -> None:
         try:

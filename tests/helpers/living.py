@@ -136,6 +136,14 @@ class Daemon:
             capture_output=True, text=True, timeout=60, check=False, **more,
         )  # fmt: skip
 
+    def closed_session(self, base: dict[str, str], where: Path) -> Path:
+        """A session of one prompt, the first of this daemon, through the real hook; returns its page."""
+        self.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "sort the seeds"}, where)
+        self.hook("claude-code", "SessionEnd", {**base, "reason": "other"}, where)
+        (page,) = self.wait(self.pages, "a page")
+        self.wait(lambda: self.lines("done"), "the closing is done")
+        return page
+
     def wait(self, condition, what: str, limit_s: float = LIMIT_S):
         """Wait until the condition holds, and return what it returned."""
         deadline = time.monotonic() + limit_s

@@ -99,10 +99,7 @@ def test_a_body_that_is_too_large_for_the_api_is_refused(daemon):
 def test_a_secret_typed_into_a_session_page_is_not_committed_when_the_session_goes_on(daemon, tmp_path):
     where = repository(tmp_path / "project")
     base = {"session_id": "s", "cwd": str(where)}
-    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "sort the seeds"}, where)
-    daemon.hook("claude-code", "SessionEnd", {**base, "reason": "other"}, where)
-    (page,) = daemon.wait(daemon.pages, "a page")
-    daemon.wait(lambda: daemon.lines("done"), "the closing is done")
+    page = daemon.closed_session(base, where)
     page.write_text(page.read_text() + f"\nThe key: {SECRET}\n")
 
     daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "now the beans"}, where)
@@ -337,10 +334,7 @@ def test_a_session_page_that_a_crash_kept_from_the_disk_is_written_at_the_next_s
     """The line that announces the page is there, the page is not: nobody deleted it."""
     where = repository(tmp_path / "project")
     base = {"session_id": "s", "cwd": str(where)}
-    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "sort the seeds"}, where)
-    daemon.hook("claude-code", "SessionEnd", {**base, "reason": "other"}, where)
-    (page,) = daemon.wait(daemon.pages, "a page")
-    daemon.wait(lambda: daemon.lines("done"), "the closing is done")
+    page = daemon.closed_session(base, where)
     daemon.kill()
     (segment,) = daemon.data.journal.rglob("*.jsonl")
     lines = segment.read_bytes().splitlines(keepends=True)

@@ -171,10 +171,7 @@ def test_an_end_that_comes_three_times_writes_one_page(daemon, tmp_path):
 def test_a_page_that_a_person_edited_is_kept_and_only_added_to(daemon, tmp_path):
     where = repository(tmp_path / "project")
     base = {"session_id": "s", "cwd": str(where)}
-    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "sort the seeds"}, where)
-    daemon.hook("claude-code", "SessionEnd", {**base, "reason": "other"}, where)
-    (page,) = daemon.wait(daemon.pages, "a page")
-    daemon.wait(lambda: daemon.lines("done"), "the closing is done")
+    page = daemon.closed_session(base, where)
     mine = page.read_text() + "\nMy own remark: the beans go first.\n"
     page.write_text(mine)
 
@@ -189,10 +186,7 @@ def test_a_page_that_a_person_edited_is_kept_and_only_added_to(daemon, tmp_path)
 def test_a_page_that_a_person_deleted_is_not_made_again(daemon, tmp_path):
     where = repository(tmp_path / "project")
     base = {"session_id": "s", "cwd": str(where)}
-    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "sort the seeds"}, where)
-    daemon.hook("claude-code", "SessionEnd", {**base, "reason": "other"}, where)
-    (page,) = daemon.wait(daemon.pages, "a page")
-    daemon.wait(lambda: daemon.lines("done"), "the closing is done")
+    page = daemon.closed_session(base, where)
     page.unlink()
 
     daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "now the beans"}, where)
