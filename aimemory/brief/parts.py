@@ -207,7 +207,8 @@ def _changed(state: SessionState) -> str:
     if not state.files_written:
         return ""
     beyond = "+" if state.files_written_more else ""
-    return f"Files changed ({len(state.files_written)}{beyond}): {_paths(list(state.files_written))}"
+    latest_first = _paths(list(reversed(state.files_written)))  # what does not fit is the oldest
+    return f"Files changed ({len(state.files_written)}{beyond}): {latest_first}"
 
 
 def _paths(paths: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ def test_last_session_is_told_with_goal_request_failures_files_git_and_words() -
         "Goal: “Add a PDF export”",
         "Last request: “Fix the tests”",
         "Failed: `pytest -q`: exit code 1, said `2 failed`",
-        "Files changed (2): `pdf.py`, `b.py`",
+        "Files changed (2): `b.py`, `pdf.py`",
         "Branch `main`, head `0123456789ab` `Add it`",
         "Uncommitted files (1): `a.py`; untracked (1): `new.txt`",
         "Its last words, not checked: “One test still fails.”",
@@ -125,13 +125,13 @@ def test_quoted_text_is_one_line_and_cut_with_a_mark() -> None:
     assert len(goal) < 420
 
 
-def test_many_files_are_counted_and_named_within_bounds() -> None:
+def test_many_files_are_counted_and_the_latest_named_within_bounds() -> None:
     changed = next(
         line
         for line in lines(*last_session_parts(session(prompt("x"), wrote(*(f"f{n}.py" for n in range(500)))), None))
         if "changed" in line
     )
-    assert changed.startswith("Files changed (500): `f0.py`, ")
+    assert changed.startswith("Files changed (500): `f499.py`, ")
     assert changed.endswith(" more")
     assert len(changed) < 300
 
