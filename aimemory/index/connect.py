@@ -28,7 +28,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     Raises NeedsRebuild for a file of another schema, or one that is no database or damaged where it was looked at.
     """
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
-    try:
+    with _closed_on_failure(db, path):
         _configure(db)
         db.execute("pragma journal_mode=wal")
         db.execute("pragma synchronous=normal")
@@ -36,12 +36,6 @@ def open_writer(path: Path) -> sqlite3.Connection:
         if _is_empty(db):
             db.executescript(f"begin immediate; {DDL} pragma user_version={SCHEMA}; commit;")
         _check_schema(db, path)
-    except NeedsRebuild:
-        db.close()
-        raise
-    except sqlite3.DatabaseError as error:
-        db.close()
-        raise _unusable(path, error) from error
     return db
 
 
@@ -51,16 +45,22 @@ def open_reader(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(_read_only(path), uri=True, isolation_level=None, check_same_thread=False)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from error
-    try:
+    with _closed_on_failure(db, path):
         _configure(db)
         _check_schema(db, path)
+    return db
+
+
+@contextmanager
+def _closed_on_failure(db: sqlite3.Connection, path: Path) -> Iterator[None]:
+    try:
+        yield
     except NeedsRebuild:
         db.close()
         raise
     except sqlite3.DatabaseError as error:
         db.close()
         raise _unusable(path, error) from error
-    return db
 
 
 async def open_async_reader(path: Path) -> aiosqlite.Connection:
