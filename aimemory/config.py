@@ -28,6 +28,7 @@ class Option:
     help: str
     least: int | None = None
     most: int | None = None
+    choices: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -44,12 +45,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("server", "allow_remote", bool, False, "Allow a non-loopback address: everyone who reaches it needs the token."),
     Option("server", "tcp", bool, True, "Listen on TCP at all; hooks, command line and the MCP shim use the Unix socket."),
     Option("user", "name", str, "", "Name recorded on everything; empty takes the login name at first start and keeps it."),
-    Option("capture", "mode", str, "full", "full, metadata (names, times and outcomes only) or off."),
+    Option("capture", "mode", str, "full", "full, metadata (names, times and outcomes only) or off.", choices=("full", "metadata", "off")),
     Option("capture", "prompt_bytes", int, 16384, "Cap of a prompt or answer, in bytes, after scrubbing.", 256, 1048576),
     Option("capture", "tool_bytes", int, 4096, "Cap of a tool's input and of its output, in bytes each, after scrubbing.", 256, 1048576),
     Option("session", "idle_minutes", int, 30, "Silence after which a session is closed, in minutes.", 1, 10080),
     Option("brief", "chars", int, 6000, "Largest brief, in characters.", 500, 10000),
     Option("brief", "git_ms", int, 350, "Time for git probes in a brief, in milliseconds; later ones read as not checked.", 0, 10000),
+    Option("handoff", "offer", str, "content", "content, notice (a line that names the handoff) or off.", choices=("content", "notice", "off")),
+    Option("handoff", "quiet_seconds", int, 20, "Quiet after which an unclosed session's work is offered, in seconds.", 1, 86400),
+    Option("handoff", "expire_days", int, 14, "Age at which a handoff that nobody took expires, in days.", 1, 3650),
     Option("storage", "spool_bytes", int, 1 << 30, "Largest spool of undelivered events, in bytes.", 1 << 20, None),
     Option("storage", "segment_bytes", int, 64 << 20, "Size at which a journal segment is sealed, in bytes.", 1 << 16, 1 << 30),
     Option("storage", "log_bytes", int, 50 << 20, "Largest total of log files, in bytes.", 1 << 16, None),
@@ -88,6 +92,13 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
+class Handoff:
+    offer: Literal["content", "notice", "off"]
+    quiet_seconds: int
+    expire_days: int
+
+
+@dataclass(frozen=True, slots=True)
 class Storage:
     spool_bytes: int
     segment_bytes: int
@@ -108,6 +119,7 @@ class Config:
     capture: Capture
     session: Session
     brief: Brief
+    handoff: Handoff
     storage: Storage
     login: str
     home: str
@@ -162,6 +174,7 @@ def load_config(
         capture=Capture(**values["capture"]),
         session=Session(**values["session"]),
         brief=Brief(**values["brief"]),
+        handoff=Handoff(**values["handoff"]),
         storage=Storage(**values["storage"]),
         login=env.get("USER") or env.get("LOGNAME") or _login(),
         home=env.get("HOME") or str(Path.home()),
@@ -242,6 +255,6 @@ def _typed(option: Option, value: Any) -> Any:
         return number
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is not text")
-    if option.name == "capture.mode" and value not in ("full", "metadata", "off"):
-        raise ValueError(f"{value!r} is not one of full, metadata, off")
+    if option.choices and value not in option.choices:
+        raise ValueError(f"{value!r} is not one of {', '.join(option.choices)}")
     return value

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from aimemory.brief.fence import defang, gives_orders
 from aimemory.model.gitfacts import GitSummary
+from aimemory.model.handoff import Handoff
 from aimemory.model.page import Page
 from aimemory.model.protocols import rfc3339_local
 from aimemory.model.session import CommandRun, SessionState
@@ -19,9 +20,15 @@ from aimemory.sessions.quoting import clip, code, one_line
 GIT_NOW = "git, checked now"
 WITHHELD = "[withheld: reads like an instruction; see the source]"
 
+RANK_NEWS = 5
 RANK_LAST = 10
+RANK_OWN = 12
 RANK_GIT = 20
+RANK_RULES = 22
+RANK_LIVE = 24
 RANK_LAST_MORE = 30
+RANK_RELATED = 35
+RANK_OPEN = 38
 RANK_OTHERS = 40
 RANK_PAGES = 50
 
@@ -35,6 +42,10 @@ _FIRST_FAILURES = 3
 _MORE_FAILURES = 7
 _UNKNOWN_RUNS = 5
 _OTHERS = 10
+_OPEN_HANDOFFS = 5
+_LIVE_FAILURES = 2
+_DECLARED_CHARS = 700
+_RULE_CHARS = 300
 
 _TROUBLE = re.compile(
     r"\b(?:errors?|exception|traceback|panic|fatal|failed|failure|denied|cannot|can't|not found|no such|no module)\b",
@@ -62,11 +73,12 @@ class BriefPart:
 
 @dataclass(frozen=True, slots=True)
 class BriefSession:
-    """A session to tell about. page: path of its page, None while none is written."""
+    """A session to tell about. page: path of its page, None while none is written. note: a line of ours about it."""
 
     state: SessionState
     page: str | None = None
     harness_name: str | None = None
+    note: str | None = None
 
     @property
     def harness(self) -> str:
@@ -77,38 +89,161 @@ class BriefSession:
         return defang(one_line(self.page)) if self.page else f"session {self.state.id}, observed"
 
 
+@dataclass(frozen=True, slots=True)
+class BriefHandoff:
+    """A handoff to tell about. state: of the session whose work it carries, None if nothing of it was observed.
+
+    is_yours: the reader has taken it.
+    """
+
+    handoff: Handoff
+    state: SessionState | None
+    harness_name: str
+    is_yours: bool = False
+
+    @property
+    def harness(self) -> str:
+        return defang(one_line(self.harness_name)) or "an MCP client"
+
+    @property
+    def source(self) -> str:
+        handoff = self.handoff
+        return defang(one_line(handoff.page)) if handoff.page else f"session {handoff.session}, observed"
+
+
 def last_session_parts(last: BriefSession, git_now: GitSummary | None, *, here: str | None = None) -> list[BriefPart]:
     """The last session, and the checkout as it is now: three parts, the first two for the brief's beginning.
 
     here: the reader's directory; a session that ran elsewhere is named with its own. git_now: None where nobody asked.
     """
-    state = last.state
-    elsewhere = f", in {code(clip(state.cwd, _PATH_CHARS))}" if state.cwd and here and state.cwd != here else ""
-    heading = defang(f"Last session: {last.harness}, {_when(state)}{elsewhere}")
+    heading = defang(f"Last session: {last.harness}, {_when(last.state)}{_elsewhere(last.state.cwd, here)}")
+    first = [*([last.note] if last.note else []), *_first_lines(last.state)]
+    return [
+        BriefPart(RANK_LAST, heading, _items(first, last.source)),
+        git_part(git_now),
+        BriefPart(RANK_LAST_MORE, "More about the last session", _items(_more_lines(last.state), last.source)),
+    ]
+
+
+def handoff_parts(
+    given: BriefHandoff, git_now: GitSummary | None, *, here: str | None = None, notice: bool = False
+) -> list[BriefPart]:
+    """A handoff that is offered or that the reader has: what it is, then the state it carries, and the checkout now.
+
+    notice: name it only.
+    """
+    handoff, state = given.handoff, given.state
+    when = _when(state) if state is not None else f"written {rfc3339_local(handoff.changed_at_ns)}"
+    heading = defang(f"Handoff: {given.harness}, {when}{_elsewhere(state.cwd if state else handoff.checkout, here)}")
+    lead = _lead(given)
+    if notice:
+        title = f": {_foreign(handoff.title, _LINE_CHARS)}" if handoff.title else ""
+        return [BriefPart(RANK_LAST, heading, _items([lead + title], given.source)), git_part(git_now)]
+    declared = [
+        f"{name}, declared by the agent and not checked: {_foreign(text, _DECLARED_CHARS)}" if text else ""
+        for name, text in (("Its summary", handoff.summary), ("Next steps", handoff.next_steps))
+    ]
+    first = _first_lines(state) if state is not None else []
+    more = _more_lines(state) if state is not None else []
+    return [
+        BriefPart(RANK_LAST, heading, _items([lead, *first[:2], *declared, *first[2:]], given.source)),
+        git_part(git_now),
+        BriefPart(RANK_LAST_MORE, "More of the handoff", _items(more, given.source)),
+    ]
+
+
+def own_session_part(own: BriefSession, why: str) -> BriefPart:
+    """The reader's own session so far, for one that lost sight of it."""
+    return BriefPart(RANK_OWN, defang(f"This session {why}"), _items(_first_lines(own.state), own.source))
+
+
+def live_sessions_part(live: Sequence[BriefSession], *, here: str | None = None) -> BriefPart:
+    """Sessions that are at work in this project just now: what they were asked, touched, and what fails there."""
+    items: list[BriefItem] = []
+    for told in live:
+        state = told.state
+        where = _elsewhere(state.cwd, here) or ", in this directory"
+        name = f"{told.harness} since {rfc3339_local(state.first_at_ns)}, not closed{defang(where)}"
+        goal = f": {_own(state.last_request or state.goal, _REQUEST_CHARS)}" if state.goal else ""
+        lines = [f"{name}{goal}", _changed(state)]
+        lines += [f"Failed: {_run(run)}" for run in failing(state)[:_LIVE_FAILURES]]
+        items += _items(lines, told.source)
+    return BriefPart(RANK_LIVE, "At work here too: mind the files it changes", tuple(items))
+
+
+def open_handoffs_part(others: Sequence[BriefHandoff]) -> BriefPart:
+    """Further handoffs that could be taken, one line each."""
+    items = []
+    for given in others[:_OPEN_HANDOFFS]:
+        handoff = given.handoff
+        branch = f", branch {_code(handoff.branch, _PATH_CHARS)}" if handoff.branch else ""
+        title = _foreign(handoff.title or (given.state.goal if given.state else ""), _LINE_CHARS)
+        when = _when(given.state) if given.state is not None else f"written {rfc3339_local(handoff.changed_at_ns)}"
+        items.append(BriefItem(f"Handoff {handoff.id} of {given.harness}, {when}{branch}: {title}", given.source))
+    return BriefPart(RANK_OPEN, "Other open handoffs: `memory_handoff_claim` takes one", tuple(items))
+
+
+def news_part(lines: Sequence[str]) -> BriefPart:
+    """What changed since the session's brief; the lines are ours."""
+    return BriefPart(RANK_NEWS, "News", _items([defang(one_line(line)) for line in lines], "handoffs, just now"))
+
+
+def rules_part(rules: Sequence[Page]) -> BriefPart:
+    """Rules and pinned pages with the beginning of their text. They are the user's own or agreed with him, but the file
+    may hold anything: what reads like planted orders is left to be read there."""
+    items = []
+    for page in rules:
+        said = f": {_foreign(page.text, _RULE_CHARS)}" if page.text.strip() else ""
+        items.append(BriefItem(f"{_foreign(page.title, _LINE_CHARS)}{said}", defang(one_line(page.path))))
+    return BriefPart(RANK_RULES, "Rules and pinned pages of this project", tuple(items))
+
+
+def related_part(pages: Sequence[Page]) -> BriefPart:
+    """Pages found by this branch, these changed files and this prompt."""
+    part = recent_pages_part(pages)
+    return BriefPart(RANK_RELATED, "About this branch, these files, this request", part.items)
+
+
+def _elsewhere(cwd: str | None, here: str | None) -> str:
+    return f", in {code(clip(cwd, _PATH_CHARS))}" if cwd and here and cwd != here else ""
+
+
+def _lead(given: BriefHandoff) -> str:
+    handoff = given.handoff
+    what = f"Handoff {handoff.id}"
+    if given.is_yours:
+        return f"{what} is yours since {rfc3339_local(handoff.claimed_at_ns or handoff.changed_at_ns)}"
+    how = f"{what} is offered to you: it is yours with your first tool call or finished turn"
+    return f"{how}; its session is not closed" if handoff.page is None else how
+
+
+def _first_lines(state: SessionState) -> list[str]:
     broken, unknown = failing(state), _unknown(state)
-    # Where failures aren't reported, the output is all there is to tell them by.
-    first_unknown = min(sum(_troubled(run) for run in unknown), max(_FIRST_FAILURES - len(broken), 0))
-    first = [
+    return [
         f"Goal: {_own(state.goal, _GOAL_CHARS)}" if state.goal else "Goal: no prompt was recorded",
         f"Last request: {_own(state.last_request, _REQUEST_CHARS)}" if _asked_more(state) else "",
         _unfinished(state),
         *(f"Failed: {_run(run)}" for run in broken[:_FIRST_FAILURES]),
-        *(f"Run: {_run(run)}" for run in unknown[:first_unknown]),
+        *(f"Run: {_run(run)}" for run in unknown[: _first_unknown(state)]),
         _changed(state),
     ]
+
+
+def _first_unknown(state: SessionState) -> int:
+    # Where failures aren't reported, the output is all there is to tell them by.
+    return min(sum(_troubled(run) for run in _unknown(state)), max(_FIRST_FAILURES - len(failing(state)), 0))
+
+
+def _more_lines(state: SessionState) -> list[str]:
+    broken, unknown = failing(state), _unknown(state)
     words = "Its last words, in an earlier turn" if last_turn_broke(state) else "Its last words"
-    more = [
+    return [
         f"{words}, not checked: {_foreign(state.last_message, _MESSAGE_CHARS)}" if state.last_message else "",
         *(f"Failed: {_run(run)}" for run in broken[_FIRST_FAILURES : _FIRST_FAILURES + _MORE_FAILURES]),
         f"{len(broken) - _FIRST_FAILURES - _MORE_FAILURES} more commands failed"
         if len(broken) > _FIRST_FAILURES + _MORE_FAILURES
         else "",
-        *(f"Run: {_run(run)}" for run in unknown[first_unknown:_UNKNOWN_RUNS]),
-    ]
-    return [
-        BriefPart(RANK_LAST, heading, _items(first, last.source)),
-        git_part(git_now),
-        BriefPart(RANK_LAST_MORE, "More about the last session", _items(more, last.source)),
+        *(f"Run: {_run(run)}" for run in unknown[_first_unknown(state) : _UNKNOWN_RUNS]),
     ]
 
 

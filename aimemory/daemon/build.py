@@ -9,7 +9,12 @@ from aimemory.config import Config
 from aimemory.daemon.parts import Parts, State
 from aimemory.daemon.reindex import reindex
 from aimemory.daemon.status import status_of
+from aimemory.handoff import lifecycle
+from aimemory.handoff.batons import Batons
 from aimemory.handoff.closing import Closer
+from aimemory.handoff.generated import Generated
+from aimemory.handoff.handover import Handover
+from aimemory.handoff.survey import Surveyor
 from aimemory.harness.registry import load_registry
 from aimemory.index.events import has_event_between, known_events
 from aimemory.intake.counters import Counters
@@ -27,6 +32,7 @@ from aimemory.server.reply import Replies
 from aimemory.server.v1 import Api
 from aimemory.sessions.reader import Sessions
 from aimemory.store.actor import load_actor, load_key
+from aimemory.store.claims import Claims
 from aimemory.store.committer import Committer
 from aimemory.store.dedupe import Dedupe, Known
 from aimemory.store.pagerows import take_pages
@@ -81,16 +87,36 @@ def build(config: Config, tightened: list[str]) -> Parts:
     def title_of(harness: str) -> str:
         return registry.get(harness).title or harness
 
+    claims = Claims(
+        writer=writer, projector=projector, reader=reader, clock=clock, apply=lifecycle.apply,
+        refusal=lifecycle.refusal, changes_nothing=lifecycle.changes_nothing,
+    )  # fmt: skip
+    generated = Generated(pages=pages, reader=reader, actor=actor)
+    handover = Handover(
+        claims=claims, generated=generated, pages=pages, reader=reader, projects=projects, sessions=sessions,
+        actor=actor, clock=clock, title_of=title_of, home=config.home,
+    )  # fmt: skip
+    batons = Batons(
+        claims=claims, handover=handover, reader=reader, actor=actor, clock=clock,
+        expire_days=config.handoff.expire_days,
+    )  # fmt: skip
+    surveyor = Surveyor(
+        claims=claims, handover=handover, sessions=sessions, reader=reader, projects=projects, clock=clock,
+        quiet_ns=config.handoff.quiet_seconds * 1_000_000_000,
+    )  # fmt: skip
     closer = Closer(
         writer=writer, projector=projector, reader=reader, pages=pages, projects=projects, sessions=sessions,
-        actor=actor, clock=clock, idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of,
-        home=config.home,
+        generated=generated, handover=handover, claims=claims, actor=actor, clock=clock,
+        idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of, home=config.home,
     )  # fmt: skip
     worker, counters, rejects = Worker(), Counters(clock), Rejects(data.rejects, clock)
 
     def on_stored(outcome: Outcome) -> None:
-        if ends_session(outcome) and outcome.session is not None:
+        if outcome.session is None or outcome.event is None:
+            return
+        if ends_session(outcome):
             closer.request(outcome.session)
+        batons.on_event(outcome.session, outcome.event, outcome.at_ns)
 
     intake = Intake(
         registry=registry, config=config, writer=writer, dedupe=dedupe, projects=projects, actor=actor, clock=clock,
@@ -98,8 +124,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )  # fmt: skip
     drain = Drain(data.spool, data.rejects, intake)
     composer = Composer(
-        reader=reader, sessions=sessions, projects=projects, key=load_key(data.private / "fence"), title_of=title_of,
-        clock=clock, home=config.home,
+        reader=reader, sessions=sessions, projects=projects, surveyor=surveyor, claims=claims,
+        key=load_key(data.private / "fence"), title_of=title_of, clock=clock, home=config.home, actor=actor,
+        offer=config.handoff.offer,
     )  # fmt: skip
     state = State(started_ns=clock.now_ns(), tightened=tightened)
     stopping = asyncio.Event()
@@ -122,17 +149,20 @@ def build(config: Config, tightened: list[str]) -> Parts:
     async def sweep(pulse: Pulse) -> None:
         await closer.sweep()
 
+    async def expire(pulse: Pulse) -> None:
+        await batons.expire()
+
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
-        Job("walk", 60, reconcile), Job("seal", 300, seal_segments),
+        Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("expire", 300, expire),
     ])  # fmt: skip
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
         composer=composer, status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
-        composer=composer, registry=registry, writer=writer, projector=projector, reader=reader, config=config,
-        clock=clock, counters=counters,
+        composer=composer, registry=registry, claims=claims, writer=writer, projector=projector, reader=reader,
+        config=config, actor=actor, clock=clock, counters=counters,
     )  # fmt: skip
     mcp = LateMcp(memory, __version__)
     app = App(
@@ -143,7 +173,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )
     parts = Parts(
         config=config, clock=clock, actor=actor, journal=journal, writer=writer, projector=projector, reader=reader,
-        committer=committer, pages=pages, projects=projects, closer=closer, worker=worker, counters=counters,
+        committer=committer, pages=pages, projects=projects, closer=closer, batons=batons, worker=worker,
+        counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app,
         mcp=mcp,
         state=state, stopping=stopping,

@@ -6,6 +6,7 @@ from typing import Any
 
 from aimemory.api import Memory
 from aimemory.config import Config
+from aimemory.handoff.batons import Batons
 from aimemory.handoff.closing import Closer
 from aimemory.intake.counters import Counters
 from aimemory.intake.decide import Intake
@@ -54,6 +55,7 @@ class Parts:
     pages: Pages
     projects: Projects
     closer: Closer
+    batons: Batons
     worker: Worker
     counters: Counters
     rejects: Rejects

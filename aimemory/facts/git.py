@@ -16,6 +16,8 @@ MAX_COMMITS = 1000
 """Commits are counted up to here: a longer walk would not be done in time, and tells a reader no more."""
 
 _SUBJECT_CHARS = 500
+_MAX_REFLOG = 500
+_COMMITTING = ("commit", "cherry-pick", "revert")
 _MAX_FILTERS = 100
 
 
@@ -28,6 +30,8 @@ class GitFacts:
     None without an upstream. unpushed: commits on no remote, at most 1,000; None if no remote was ever fetched.
     uncommitted: tracked files, of submodules only another commit. untracked: files not ignored, whole folders as one.
     in_progress: merge, rebase, am, cherry-pick, revert, bisect. fetched_at: when a remote was last asked; None: never.
+    own_commits: `short-id subject` of commits made here since the instant asked about, the latest first; None if nobody
+    asked.
     """
 
     repository: Fact[str]
@@ -47,13 +51,17 @@ class GitFacts:
     uncommitted: Fact[Changes]
     untracked: Fact[Changes]
     lines: Fact[LineCount | None]
+    own_commits: Fact[tuple[str, ...] | None]
 
 
-async def git_facts(checkout: str, *, timeout_s: float, git: str = "git", home: str | None = None) -> GitFacts | None:
+async def git_facts(
+    checkout: str, *, timeout_s: float, git: str = "git", home: str | None = None, since_ns: int | None = None
+) -> GitFacts | None:
     """Look at the checkout that the folder `checkout` lies in, with all probes at once; None if it lies in none.
 
     timeout_s: for all of it. What is not known by then is `Unknown`, never "clean"; no process is left behind.
-    git: the program. home: the user's home folder, whose git configuration (`safe.directory`) then holds.
+    since_ns: ask for the commits made here since then. git: the program. home: the user's home folder, whose git
+    configuration (`safe.directory`) then holds.
     """
     run = GitRunner(checkout, asyncio.get_running_loop().time() + timeout_s, timeout_s, git, home)
     async with asyncio.TaskGroup() as probes:
@@ -62,6 +70,7 @@ async def git_facts(checkout: str, *, timeout_s: float, git: str = "git", home: 
         branch_probe = probes.create_task(_branch(run))
         unpushed = probes.create_task(_unpushed(run))
         stashes = probes.create_task(_stashes(run))
+        own_commits = probes.create_task(_own_commits(run, since_ns))
         tree_probe = probes.create_task(_tree(run))
     place, head, branch, tree = place_probe.result(), head_probe.result(), branch_probe.result(), tree_probe.result()
     if place is None:
@@ -72,7 +81,7 @@ async def git_facts(checkout: str, *, timeout_s: float, git: str = "git", home: 
         place.repository, place.bare, place.shallow, place.in_progress, place.fetched_at,
         branch.name, branch.upstream, branch.ahead, branch.behind,
         head.commit, head.committed_at, head.subject, unpushed.result(), stashes.result(),
-        tree.uncommitted, tree.untracked, tree.lines,
+        tree.uncommitted, tree.untracked, tree.lines, own_commits.result(),
     )  # fmt: skip
 
 
@@ -200,6 +209,32 @@ async def _unpushed(run: GitRunner) -> Fact[int | None]:
         return Known(0)
     count = _text(done).strip()
     return Known(int(count)) if count.isdigit() else _failed("rev-list", done)
+
+
+async def _own_commits(run: GitRunner, since_ns: int | None) -> Fact[tuple[str, ...] | None]:
+    """From HEAD's reflog, which says what was committed here and not what a pull or a checkout brought."""
+    if since_ns is None:
+        return Known(None)
+    done = await run.run(
+        "log", "-g", "-s", f"--max-count={_MAX_REFLOG}", "--date=unix", "--format=%h%x00%gd%x00%gs%x00%s", "HEAD", "--"
+    )
+    if isinstance(done, Output) and done.code and _says(done, "does not have any commits yet", "bad revision"):
+        return Known(())
+    if isinstance(done, Unknown) or done.code:
+        return _failed("log", done)
+    found: list[str] = []
+    amended = False
+    for line in _text(done).splitlines():
+        commit, when, action, subject = [*line.split("\0", 3), "", "", ""][:4]
+        at_s = re.search(r"@\{(\d+)\}", when)
+        if at_s is None or int(at_s[1]) < since_ns // 1_000_000_000:
+            break
+        kind = action.partition(":")[0]
+        if kind.startswith(_COMMITTING):
+            if not amended:
+                found.append(f"{commit} {subject[:_SUBJECT_CHARS]}")
+            amended = kind == "commit (amend)"  # what it replaced is the entry before it
+    return Known(tuple(found))
 
 
 async def _stashes(run: GitRunner) -> Fact[int]:

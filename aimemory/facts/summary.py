@@ -10,6 +10,10 @@ from aimemory.model.gitfacts import GitSummary
 T = TypeVar("T")
 
 
+NO_REMOTE = -1
+"""`GitSummary.unpushed` where no remote was ever fetched, so that nothing can be on one."""
+
+
 def git_summary(facts: GitFacts | None, checked_at_ns: int) -> GitSummary:
     """What was found, at that instant; `reason` is that of the first fact that is not known.
 
@@ -24,10 +28,25 @@ def git_summary(facts: GitFacts | None, checked_at_ns: int) -> GitSummary:
         subject=_value(facts.subject),
         uncommitted=_paths(facts.uncommitted),
         untracked=_paths(facts.untracked),
+        unpushed=_unpushed(facts.unpushed),
+        fetched_at_ns=_nanoseconds(facts.fetched_at),
+        in_progress=_value(facts.in_progress) or (),
+        commits=_value(facts.own_commits),
         detached=facts.branch == Known(None),
         reason=next((fact.reason for fact in shown if isinstance(fact, Unknown)), None),
         checked_at_ns=checked_at_ns,
     )
+
+
+def _unpushed(fact: Fact[int | None]) -> int | None:
+    if isinstance(fact, Unknown):
+        return None
+    return NO_REMOTE if fact.value is None else fact.value
+
+
+def _nanoseconds(fact: Fact[float | None]) -> int | None:
+    seconds = _value(fact)
+    return None if seconds is None else int(seconds * 1e9)
 
 
 def _value(fact: Fact[T]) -> T | None:

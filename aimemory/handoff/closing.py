@@ -10,20 +10,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aimemory.errors import AimemoryError, Conflict, NotFound
+from aimemory.errors import AimemoryError
 from aimemory.facts.look import look
-from aimemory.index.events import SessionRow, closing_of, unclosed_sessions, written
+from aimemory.handoff.generated import Generated, front_fields
+from aimemory.handoff.handover import Handover
+from aimemory.index.events import SessionRow, closing_of, unclosed_sessions
 from aimemory.index.events import session as session_row
 from aimemory.journal.lines import Record
 from aimemory.model.gitfacts import GitSummary
-from aimemory.model.ids import PageId, SessionId, Version, digest
-from aimemory.model.protocols import Clock, Pulse, instant
+from aimemory.model.ids import PageId, SessionId, digest
+from aimemory.model.protocols import Clock, Pulse, instant, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.model.session import SessionState
-from aimemory.privacy import Sanitized, sanitize
+from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.sessions.continuation import continuation
 from aimemory.sessions.digest import SessionPage, session_page
 from aimemory.sessions.reader import Sessions
+from aimemory.store.claims import Claims
 from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
@@ -31,7 +34,6 @@ from aimemory.store.reader import Reader
 from aimemory.store.writer import Writer
 from aimemory.wiki.frontmatter import render
 from aimemory.wiki.names import slug
-from aimemory.wiki.nodes import Value
 
 _GIT_TIMEOUT_S = 2.0
 _SUFFIX_BYTES = (2, 4, 6)
@@ -43,14 +45,9 @@ HarnessTitle = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where a session's page goes. current: the version there now, is_ours: one that we wrote.
-
-    was_done: a closing with this page was finished before, so that its absence is somebody's wish.
-    """
+    """Where a session's page goes. was_done: a closing with it was finished, so its absence is somebody's wish."""
 
     path: str
-    current: Version | None
-    is_ours: bool
     was_done: bool
 
 
@@ -67,7 +64,8 @@ class Closer:
 
     def __init__(
         self, *, writer: Writer, projector: Projector, reader: Reader, pages: Pages, projects: Projects,
-        sessions: Sessions, actor: Actor, clock: Clock, idle_ns: int, title_of: HarnessTitle, home: str,
+        sessions: Sessions, generated: Generated, handover: Handover, claims: Claims, actor: Actor, clock: Clock,
+        idle_ns: int, title_of: HarnessTitle, home: str,
     ) -> None:  # fmt: skip
         self._writer = writer
         self._projector = projector
@@ -75,6 +73,9 @@ class Closer:
         self._pages = pages
         self._projects = projects
         self._sessions = sessions
+        self._generated = generated
+        self._handover = handover
+        self._claims = claims
         self._actor = actor
         self._clock = clock
         self._idle_ns = idle_ns
@@ -120,7 +121,8 @@ class Closer:
                 self.request(row.id)
 
     async def close(self, session: SessionId) -> str | None:
-        """Write the session's page; returns its path, or None for a session that did nothing."""
+        """Write the session's page and its handoff; returns the page's path, or None for a session without work."""
+        await self._claims.ready()
         await self._projector.reached(self._writer.last_seq)
         row = await self._reader.read(session_row(session))
         state = await self._sessions.state(session)
@@ -128,23 +130,33 @@ class Closer:
             return row.page if row else None
         if not row.has_ended and self._clock.now_ns() - row.last_at_ns < self._idle_ns:
             return None  # it went on; the sweep comes back
+        project = self._projects.by_id(row.project) or self._projects.unfiled
         if not state.prompt_count and not state.tool_count:
             await self._note("intent", session, None, row.last_seq)
-            await self._note("done", session, None, row.last_seq)
+            _, why = await self._handover.at_close(state, project, None, None, self._how(state, row))
+            await self._note("done", session, None, row.last_seq, why)
             return None
-        project = self._projects.by_id(row.project) or self._projects.unfiled
-        git = await self._git(state.cwd)
+        git = await self._git(state)
         page = self._page(state, git, project, row)
         target = await self._target(row, page, project)
         await self._note("intent", session, target.path, row.last_seq)
         await self._write(target, page, state)
-        await self._note("done", session, target.path, row.last_seq)
+        _, why = await self._handover.at_close(state, project, git, target.path, self._how(state, row))
+        await self._note("done", session, target.path, row.last_seq, why)
         return target.path
 
-    async def _git(self, cwd: str | None) -> GitSummary | None:
-        if cwd is None:
+    async def _git(self, state: SessionState) -> GitSummary | None:
+        if state.cwd is None:
             return None
-        return await look(await self._projects.checkout(cwd), _GIT_TIMEOUT_S, self._clock, self._home)
+        checkout = await self._projects.checkout(state.cwd)
+        return await look(checkout, _GIT_TIMEOUT_S, self._clock, self._home, since_ns=state.first_at_ns)
+
+    def _how(self, state: SessionState, row: SessionRow) -> str:
+        """How the session came to its end, as a phrase."""
+        if state.ended_at_ns is not None:
+            reason = f" ({state.end_reason})" if state.end_reason else ""
+            return f"ended {rfc3339_local(state.ended_at_ns)}{reason}"
+        return f"no end reported, last event {rfc3339_local(state.last_at_ns)}"
 
     def _page(self, state: SessionState, git: GitSummary | None, project: Project, row: SessionRow) -> SessionPage:
         silent = None if row.has_ended else f"silent for {self._idle_ns // 60_000_000_000} minutes"
@@ -157,57 +169,27 @@ class Closer:
         begun = await self._reader.read(closing_of(row.id))
         path = begun.data.get("page") if begun is not None else None
         if isinstance(path, str):
-            current = await self._pages.version(path)
-            ours = (await self._reader.read(written([path]))).get(path)
-            return _Target(path, current, ours is not None and ours.is_ours(current), was_done=row.page == path)
+            return _Target(path, was_done=row.page == path)
         place = ""
         for size in _SUFFIX_BYTES:
             place = _place(row, page, project, self._actor, size)
             if await self._pages.version(place) is None:
                 break
-        return _Target(place, None, is_ours=False, was_done=False)
+        return _Target(place, was_done=False)
 
     async def _write(self, target: _Target, page: SessionPage, state: SessionState) -> None:
-        if target.current is None and target.was_done:
-            return  # a person deleted it
-        if target.current is not None and not target.is_ours:
-            await self._append(target, state)
-            return
-        content = sanitize(render(_fields(page), page.body))
-        summary_line = "Session went on" if target.was_done else "Close session"
-        try:
-            await self._pages.write(
-                target.path, content, expected=target.current, actor=self._actor, summary=summary_line
-            )
-        except (Conflict, NotFound):  # edited or deleted in this very moment: the person's version stands
-            return
-
-    async def _append(self, target: _Target, state: SessionState) -> None:
-        """A person wrote in this page: keep every byte of it and add what came since, once."""
-        text, version = await self._pages.read(target.path)
-        addition = continuation(state)
-        if not addition or addition in text:
-            return
-        joined: Sanitized[str] = sanitize(addition).derive(lambda added: f"{text.rstrip()}\n\n{added}")
-        await self._pages.write(target.path, joined, expected=version, actor=self._actor, summary="Session went on")
-
-    async def _note(self, kind: str, session: SessionId, page: str | None, upto: int) -> None:
-        record = sanitize(page or "").derive(
-            lambda path: (
-                {"id": session, "session": session, "upto": upto, "user": self._actor.user}
-                | ({"page": path} if page else {})
-            )
+        summary = "Session went on" if target.was_done else "Close session"
+        content = sanitize(render(front_fields(page), page.body))
+        await self._generated.put(
+            target.path, content, sanitize(continuation(state)), was_written=target.was_done, summary=summary
         )
+
+    async def _note(self, kind: str, session: SessionId, page: str | None, upto: int, why: str | None = None) -> None:
+        """why: what became of the session's handoff."""
+        own = {"id": session, "session": session, "upto": upto, "user": self._actor.user}
+        texts = sanitize_tree({"page": page, "handoff": why})
+        record = texts.derive(lambda told: own | {name: text for name, text in told.items() if text})
         await self._writer.record(Record(kind, self._clock.now_ns(), record))
-
-
-def _fields(page: SessionPage) -> dict[str, Value]:
-    """Front matter in the type that its writer takes: mappings are invariant, so a copy."""
-    return {name: value if isinstance(value, str) else _copied(value) for name, value in page.fields.items()}
-
-
-def _copied(value: list[str] | dict[str, str]) -> Value:
-    return [*value] if isinstance(value, list) else {**value}
 
 
 def _place(row: SessionRow, page: SessionPage, project: Project, actor: Actor, size: int) -> str:

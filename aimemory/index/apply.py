@@ -104,9 +104,13 @@ def _apply(db: sqlite3.Connection, lines: Sequence[AnyLine]) -> int:
     if found := by_type.get("intent"):
         db.execute(_INTENT, (_json([_closing_id(x), x.data.get("session"), x.seq, _ENCODE(x.data)] for x in found),))
     if found := by_type.get("done"):
-        rows = _json([_closing_id(x), x.seq, x.data.get("upto", x.seq), x.data.get("page")] for x in found)
+        rows = _json(
+            [_closing_id(x), x.seq, x.data.get("upto", x.seq), x.data.get("page"), x.data.get("handoff")] for x in found
+        )
         db.execute(_DONE, (rows,))
         db.execute(_SESSION_DONE, (rows,))
+    if found := by_type.get("handoff"):
+        _handoffs(db, found)
     db.execute(_LINE_TYPE, (_json([kind, len(found)] for kind, found in by_type.items()),))
     last = max(line.seq for line in fresh)
     db.execute("update meta set value = ? where key = 'applied_seq'", (last,))
@@ -146,7 +150,26 @@ def _written_row(line: AnyLine) -> list[Any]:
 
 def _brief_row(line: AnyLine) -> list[Any]:
     data = line.data
-    return [line.seq, data.get("session"), data.get("project"), line.at_ns, data.get("digest"), data.get("chars")]
+    live = data.get("live")
+    return [
+        line.seq, data.get("session"), data.get("project"), line.at_ns, data.get("digest"), data.get("chars"),
+        _ENCODE(live) if live else None,
+    ]  # fmt: skip
+
+
+def _handoffs(db: sqlite3.Connection, lines: Sequence[AnyLine]) -> None:
+    """The writer has decided what may happen; a row only keeps what the last line said, for finding."""
+    for line in lines:
+        data, op = line.data, str(line.data.get("op", ""))
+        name = str(data.get("handoff") or line.seq)
+        db.execute(_HANDOFF_EVENT, (line.seq, name, op, line.at_ns, line.data_json or _ENCODE(data)))
+        state = _HANDOFF_STATES.get(op)
+        if "project" in data:
+            db.execute(_HANDOFF, (
+                name, data.get("session"), data["project"], data.get("page"), line.seq, line.at_ns,
+            ))  # fmt: skip
+        if op not in ("offer", "tell"):
+            db.execute(_HANDOFF_MOVED, (state, line.seq, line.at_ns, name))
 
 
 def _closing_id(line: AnyLine) -> str:
@@ -215,8 +238,24 @@ where excluded.seq > seq
 """
 
 _BRIEF = """
-insert or ignore into brief(seq, session, project, at, digest, chars)
-select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(?)
+insert or ignore into brief(seq, session, project, at, digest, chars, live)
+select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6 from json_each(?)
+"""
+
+_HANDOFF_STATES = {
+    "claim": "claimed", "release": "open", "done": "done", "cancel": "cancelled", "expire": "expired",
+}  # fmt: skip
+
+_HANDOFF_EVENT = "insert or ignore into handoff_event(seq, handoff, op, at, data) values (?, ?, ?, ?, ?)"
+
+_HANDOFF = """
+insert into handoff(id, session, project, state, page, seq, changed_seq, changed_at)
+values (?1, ?2, ?3, 'open', ?4, ?5, ?5, ?6)
+on conflict(id) do update set page = coalesce(excluded.page, page), project = excluded.project
+"""
+
+_HANDOFF_MOVED = """
+update handoff set state = coalesce(?, state), changed_seq = ?, changed_at = ? where id = ?
 """
 
 _INTENT = """
@@ -226,8 +265,8 @@ on conflict(id) do update set session = excluded.session, seq = excluded.seq, da
 """
 
 _DONE = """
-update closing set done_seq = d.seq
-from (select value->>0 id, max(value->>1) seq from json_each(?) group by 1) d
+update closing set done_seq = d.seq, why = d.why
+from (select value->>0 id, max(value->>1) seq, value->>4 why from json_each(?) group by 1) d
 where closing.id = d.id and closing.seq < d.seq
 """
 

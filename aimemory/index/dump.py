@@ -17,8 +17,10 @@ _TABLES = {
         "id, harness, native, project, cwd, first_seq, last_seq, started_at, last_at, prompts, tools, ended_at,"
         " end_reason, closed_seq, page"
     ),
-    "closing": "id, session, seq, done_seq, data",
-    "brief": "seq, session, project, at, digest, chars",
+    "closing": "id, session, seq, done_seq, data, why",
+    "brief": "seq, session, project, at, digest, chars, live",
+    "handoff": "id, session, project, state, page, seq, changed_seq, changed_at",
+    "handoff_event": "seq, handoff, op, at, data",
     "written": "path, version, before, op, seq, at, user, harness, session",
     "page": (
         "path, id, kind, title, description, tags, status, created, updated, date_ns, project, workspace, version,"

@@ -58,12 +58,15 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class BriefRow:
+    """live: sessions that it named as live, without an offer."""
+
     seq: int
     session: str | None
     project: str | None
     at_ns: int
     digest: str | None
     chars: int | None
+    live: tuple[SessionId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +93,17 @@ class WrittenRow:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """The latest closing of a session: its intent line's data, and the done line's seq or None while it is open."""
+    """The latest closing of a session: its intent line's data, and the done line's seq or None while it is open.
+
+    why: what became of the session's handoff.
+    """
 
     id: str
     session: str | None
     seq: int
     done_seq: int | None
     data: dict[str, Any]
+    why: str | None = None
 
 
 # -- observations ----------------------------------------------------------------------------------------------------
@@ -217,9 +224,12 @@ _SESSION = (
 def briefs_of(session: str) -> Plan[list[BriefRow]]:
     """Briefs a session was given, oldest first."""
     rows = yield Statement(
-        "select seq, session, project, at, digest, chars from brief where session = ? order by seq", (session,)
+        "select seq, session, project, at, digest, chars, live from brief where session = ? order by seq", (session,)
     )
-    return [BriefRow(*row) for row in rows]
+    return [
+        BriefRow(seq, about, project, at_ns, content, chars, tuple(json.loads(live or "[]")))
+        for seq, about, project, at_ns, content, chars, live in rows
+    ]
 
 
 def written(paths: Sequence[str] | None = None) -> Plan[dict[str, WrittenRow]]:
@@ -244,11 +254,11 @@ def closing_of(session: str) -> Plan[Closing | None]:
 
 
 def _closing(row: Row) -> Closing:
-    closing_id, about, seq, done_seq, data = row
-    return Closing(closing_id, about, seq, done_seq, json.loads(data))
+    closing_id, about, seq, done_seq, data, why = row
+    return Closing(closing_id, about, seq, done_seq, json.loads(data), why)
 
 
-_CLOSING = "id, session, seq, done_seq, data"
+_CLOSING = "id, session, seq, done_seq, data, why"
 
 
 def counts() -> Plan[dict[str, int]]:

@@ -167,6 +167,19 @@ def newest_pages(
     return [page_info(row) for row in rows]
 
 
+def rules_and_pinned(projects: Sequence[str], limit: int = 20, chars: int = 1000) -> Plan[list[tuple[PageInfo, str]]]:
+    """Pages of kind rule and those tagged `pinned` with the beginning of their text, rules first, then by path."""
+    rows = yield Statement(
+        f"""select {_INFO}, (select substr(body, 1, ?2) from page_text t where t.n = page.n) from page
+        where project in (select value from json_each(?1)) and coalesce(status, '') not in ('superseded', 'expired')
+          and (kind = 'rule' or (tags like '%pinned%'
+            and exists (select 1 from json_each(tags) where value in ('pinned', '#pinned'))))
+        order by kind <> 'rule', path limit ?3""",
+        (_dumps(list(projects)), chars, limit),
+    )
+    return [(page_info(row[:-1]), row[-1] or "") for row in rows]
+
+
 def problems(limit: int = 100) -> Plan[list[tuple[str, str]]]:
     """(path, problem) of pages whose front matter can't be read."""
     rows = yield Statement("select path, problem from page where problem is not null order by path limit ?", (limit,))

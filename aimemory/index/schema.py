@@ -1,6 +1,6 @@
 """The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
 
-SCHEMA = 1
+SCHEMA = 2
 """`pragma user_version` of an index written by this code."""
 
 _TOKENIZE = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
@@ -61,7 +61,8 @@ create table closing(
     session text,
     seq integer not null,
     done_seq integer,
-    data text not null
+    data text not null,
+    why text
 ) strict, without rowid;
 
 create index closing_session on closing(session);
@@ -72,9 +73,33 @@ create table brief(
     project text,
     at integer not null,
     digest text,
-    chars integer
+    chars integer,
+    live text
 ) strict;
 create index brief_session on brief(session, seq);
+
+create table handoff(
+    id text primary key,
+    session text,
+    project text not null,
+    state text not null,
+    page text,
+    seq integer not null,
+    changed_seq integer not null,
+    changed_at integer not null
+) strict, without rowid;
+create index handoff_project on handoff(project, changed_at);
+create index handoff_session on handoff(session);
+create index handoff_state on handoff(state);
+
+create table handoff_event(
+    seq integer primary key,
+    handoff text not null,
+    op text not null,
+    at integer not null,
+    data text not null
+) strict;
+create index handoff_event_handoff on handoff_event(handoff, seq);
 
 create table written(
     path text primary key,

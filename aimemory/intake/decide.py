@@ -37,7 +37,10 @@ _FAR_FUTURE_NS = 86_400_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an event. `outcome` is stored, duplicate or dropped; `reason` says why it was dropped."""
+    """What became of an event. `outcome` is stored, duplicate or dropped; `reason` says why it was dropped.
+
+    at_ns: capture time of what was stored.
+    """
 
     outcome: str
     id: ObservationId | None = None
@@ -46,6 +49,7 @@ class Outcome:
     session: SessionId | None = None
     project: Project | None = None
     event: Event | None = None
+    at_ns: int = 0
 
 
 class OnStored(Protocol):
@@ -192,7 +196,9 @@ class Intake:
             self._dedupe.forget_failed(known)
             raise
         self._counters.stored(event.harness, event.event)
-        outcome = Outcome("stored", id=identifier, seq=seq, session=session, project=project, event=event)
+        outcome = Outcome(
+            "stored", id=identifier, seq=seq, session=session, project=project, event=event, at_ns=known.at_ns
+        )
         self._on_stored(outcome)
         return outcome
 

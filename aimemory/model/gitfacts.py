@@ -10,6 +10,9 @@ class GitSummary:
     branch: None also for a detached head, which `detached` tells from unknown.
     head: commit id, full or short. subject: first line of its message.
     uncommitted: changed tracked files, untracked: others that are not ignored; paths relative to the checkout's root.
+    unpushed: commits on no remote, -1 where there is no remote to compare with. fetched_at_ns: when a remote was last
+    asked, as far as is known. in_progress: merge, rebase and the like. commits: `short-id subject` of those made in
+    this checkout since the instant that was asked about, the latest first.
     reason: completes the sentence "not checked: …" (`git took longer than 350 ms`, `not a git repository`).
     checked_at_ns: when git was asked.
     """
@@ -19,6 +22,10 @@ class GitSummary:
     subject: str | None = None
     uncommitted: tuple[str, ...] | None = None
     untracked: tuple[str, ...] | None = None
+    unpushed: int | None = None
+    fetched_at_ns: int | None = None
+    in_progress: tuple[str, ...] = ()
+    commits: tuple[str, ...] | None = None
     detached: bool = False
     reason: str | None = None
     checked_at_ns: int | None = None

@@ -7,21 +7,27 @@ too late, or that nobody waits for any more, counts as not given: the session's 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 
-from aimemory.brief.compose import Composer
+from aimemory.brief.compose import BriefText, Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import AimemoryError
+from aimemory.handoff.handover import NOTHING, described
 from aimemory.harness.answer import answer
 from aimemory.harness.registry import Registry
+from aimemory.harness.spec import HarnessSpec
 from aimemory.index.events import briefs_of
 from aimemory.index.events import session as session_row
 from aimemory.intake.counters import Counters
 from aimemory.intake.decide import Outcome
 from aimemory.journal.lines import Record
-from aimemory.model.event import Delivery, EventKind
-from aimemory.model.ids import SessionId, digest
+from aimemory.model.event import Delivery, Event, EventKind
+from aimemory.model.handoff import Handoff, HandoffOp, Party
+from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Clock
-from aimemory.privacy import Sanitized
+from aimemory.model.scope import Actor
+from aimemory.privacy import sanitize, sanitize_tree
+from aimemory.store.claims import Claims
 from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Writer
@@ -30,26 +36,37 @@ _LATE_NS = 650_000_000
 """The client waits 700 ms from its capture time on; what is ready later than this would not be printed."""
 
 _REMEMBERED = 2000
+_TRIES = 2
 _AGAIN = ("compact",)
 _LOOK_AGAIN = ("resume", "clear", "fork")
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The last brief of a session. content: digest of all there was to tell. live: whom it named as at work."""
+
+    content: str
+    live: tuple[SessionId, ...]
 
 
 class Replies:
     """Called with each stored event that asks for a reply; returns the bytes to print."""
 
     def __init__(
-        self, *, composer: Composer, registry: Registry, writer: Writer, projector: Projector, reader: Reader,
-        config: Config, clock: Clock, counters: Counters,
+        self, *, composer: Composer, registry: Registry, claims: Claims, writer: Writer, projector: Projector,
+        reader: Reader, config: Config, actor: Actor, clock: Clock, counters: Counters,
     ) -> None:  # fmt: skip
         self._composer = composer
         self._registry = registry
+        self._claims = claims
+        self._actor = actor
         self._writer = writer
         self._projector = projector
         self._reader = reader
         self._config = config
         self._clock = clock
         self._counters = counters
-        self._given: OrderedDict[SessionId, str] = OrderedDict()
+        self._given: OrderedDict[SessionId, _Given] = OrderedDict()
         self._awaits: OrderedDict[SessionId, None] = OrderedDict()
 
     async def __call__(
@@ -75,28 +92,83 @@ class Replies:
         if event is None or session is None or outcome.project is None or event.agent_id is not None:
             return b""
         spec = self._registry.get(event.harness)
-        if not spec.row(event.event).reply or not await self._is_due(outcome):
+        if not spec.row(event.event).reply:
             return b""
+        is_due = await self._is_due(outcome)
+        if not is_due and event.kind is not EventKind.PROMPT:
+            return b""
+        for _ in range(_TRIES):
+            brief = await (self._brief(outcome, spec) if is_due else self._follow_up(outcome, spec))
+            text = answer(spec, event.event, brief.text)
+            if not text:
+                if is_due:
+                    self._remember(session, _Given(brief.content, brief.live))
+                    self._counters.brief(event.harness, "empty")
+                return b""
+            if self._is_late(delivery) or not await still_listening():
+                self._await_next(session)
+                self._counters.brief(event.harness, "late")
+                return b""
+            if brief.offer is None or await self._offer(brief.offer.handoff, session, event):
+                await self._given_now(outcome, brief, is_due)
+                return text
+        return b""  # whatever was offered was taken by others in this very moment; the next prompt tells
+
+    async def _brief(self, outcome: Outcome, spec: HarnessSpec) -> BriefText:
+        """The brief that is due; empty when the session was told all of it already."""
+        event, session = outcome.event, outcome.session
+        assert event is not None and session is not None
         await self._projector.reached(outcome.seq or 0)
-        brief = await self._composer.compose(
-            outcome.project, cwd=event.cwd, session=session,
+        brief = await self._composer.compose(outcome.project, self._occasion(outcome, spec))
+        known = self._given.get(session)
+        if known is not None and known.content == brief.content and event.reason not in _AGAIN:
+            return replace(brief, text=sanitize(""))
+        return brief
+
+    async def _follow_up(self, outcome: Outcome, spec: HarnessSpec) -> BriefText:
+        """What came to pass since the session's brief, if anything did."""
+        session = outcome.session
+        assert session is not None
+        given = await self._last_given(session)
+        live = given.live if given is not None else ()
+        if not live and not self._claims.offered_to(session):
+            return BriefText(sanitize(""))
+        return await self._composer.follow_up(outcome.project, self._occasion(outcome, spec), live)
+
+    def _occasion(self, outcome: Outcome, spec: HarnessSpec) -> Occasion:
+        event = outcome.event
+        assert event is not None
+        moment = Moment.START
+        if event.reason in _AGAIN:
+            moment = Moment.COMPACT
+        elif event.reason in _LOOK_AGAIN:
+            moment = Moment.RESUME
+        return Occasion(
+            cwd=event.cwd, session=outcome.session, harness=event.harness, moment=moment, prompt=event.prompt,
             budget_chars=min(self._config.brief.chars, spec.inject.limit_chars or self._config.brief.chars),
             budget_bytes=spec.inject.limit_bytes, git_s=self._config.brief.git_ms / 1000,
         )  # fmt: skip
-        content = digest("brief", brief.text.value)
-        text = answer(spec, event.event, brief.text)
-        if not text or (self._given.get(session) == content and event.reason not in _AGAIN):
-            self._remember(session, content)
-            self._counters.brief(event.harness, "empty")
-            return b""
-        if self._is_late(delivery) or not await still_listening():
-            self._await_next(session)
-            self._counters.brief(event.harness, "late")
-            return b""
-        await self._note(session, outcome, brief.text, content)
-        self._remember(session, content)
+
+    async def _offer(self, handoff: Handoff, session: SessionId, event: Event) -> bool:
+        """Record that this session is told of it; False if another was faster to take it."""
+        by = self._party(session, event)
+        about = sanitize_tree(described(handoff))
+        return await self._claims.note(HandoffOp.OFFER, handoff.id, by, about, must=False, wait=False) is not None
+
+    def _party(self, session: SessionId, event: Event) -> Party:
+        return Party(session, event.harness, self._actor.user, self._actor.machine)
+
+    async def _given_now(self, outcome: Outcome, brief: BriefText, is_due: bool) -> None:
+        event, session = outcome.event, outcome.session
+        assert event is not None and session is not None
+        before = self._given.get(session)
+        content = brief.content if is_due or before is None else before.content
+        await self._note(session, outcome, brief, content)
+        for handoff in brief.news:
+            party = self._party(session, event)
+            await self._claims.note(HandoffOp.TELL, handoff.id, party, NOTHING, must=False, wait=False)
+        self._remember(session, _Given(content, brief.live))
         self._counters.brief(event.harness, "given")
-        return text
 
     async def _is_due(self, outcome: Outcome) -> bool:
         event, session = outcome.event, outcome.session
@@ -114,28 +186,28 @@ class Replies:
         row = await self._reader.read(session_row(session))
         return row is None or row.prompts <= 1  # a session that is well under way is not interrupted by a brief
 
-    async def _last_given(self, session: SessionId) -> str | None:
+    async def _last_given(self, session: SessionId) -> "_Given | None":
         if session not in self._given:
             rows = await self._reader.read(briefs_of(session))
             if not rows:
                 return None
-            self._remember(session, rows[-1].digest or "")
+            self._remember(session, _Given(rows[-1].digest or "", rows[-1].live))
         return self._given[session]
 
     def _is_late(self, delivery: Delivery) -> bool:
         return delivery.at_ns is not None and self._clock.now_ns() - delivery.at_ns > _LATE_NS
 
-    async def _note(self, session: SessionId, outcome: Outcome, text: Sanitized[str], content: str) -> None:
+    async def _note(self, session: SessionId, outcome: Outcome, brief: BriefText, content: str) -> None:
         project = outcome.project.id if outcome.project else None
         harness = outcome.event.harness if outcome.event else None
-        data = text.derive(
-            lambda t: {"session": session, "project": project, "harness": harness, "digest": content, "chars": len(t)}
-        )
+        said = {"session": session, "project": project, "harness": harness, "digest": content}
+        live = {"live": list(brief.live)} if brief.live else {}
+        data = brief.text.derive(lambda text: {**said, "chars": len(text), **live})
         await self._writer.record(Record("brief", self._clock.now_ns(), data))
 
-    def _remember(self, session: SessionId, content: str) -> None:
+    def _remember(self, session: SessionId, given: "_Given") -> None:
         self._awaits.pop(session, None)
-        self._given[session] = content
+        self._given[session] = given
         self._given.move_to_end(session)
         if len(self._given) > _REMEMBERED:
             self._given.popitem(last=False)

@@ -100,6 +100,12 @@ def session_page(
     return SessionPage(title, fields, body)
 
 
+def work_sections(state: SessionState, git: GitSummary | None) -> tuple[str, ...]:
+    """What was asked, left open, changed, run and said, for a handoff's page; each ends in a line feed."""
+    sections = (_asked(state), _still_open(state), _files_changed(state, git), _commands(state), _said(state))
+    return tuple(section for section in sections if section)
+
+
 def failing(state: SessionState) -> list[CommandRun]:
     """Commands whose last run failed, the latest first."""
     return sorted((run for run in state.commands.values() if run.failed), key=lambda run: -run.at_ns)

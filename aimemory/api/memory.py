@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from aimemory.brief.compose import Composer
+from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import SessionRow, counts, recent_observations, sessions, unclosed_sessions
@@ -193,8 +193,11 @@ class Memory:
             raise UserError(f"A brief is about one project, not about {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, Caller(cwd=cwd))
         brief = await self._composer.compose(
-            where.project, cwd=cwd, session=None, budget_chars=self._config.brief.chars,
-            git_s=self._config.brief.git_ms / 1000,
+            where.project,
+            Occasion(
+                cwd=cwd, session=None, moment=Moment.ASKED, budget_chars=self._config.brief.chars,
+                git_s=self._config.brief.git_ms / 1000,
+            ),
         )  # fmt: skip
         return {"text": brief.text.value, "sessions": list(brief.told), "project": where.name, "project_how": where.how}
 

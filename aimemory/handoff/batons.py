@@ -1,0 +1,133 @@
+"""What events do to handoffs while sessions go on: a claim, and the page before a compaction or at a limit."""
+
+import asyncio
+from dataclasses import dataclass
+
+from aimemory.errors import AimemoryError
+from aimemory.handoff.handover import NOTHING, Handover
+from aimemory.handoff.used import takes
+from aimemory.index.events import observations_of
+from aimemory.model.event import Event, EventKind
+from aimemory.model.handoff import Handoff, HandoffId, HandoffOp, HandoffState, Party
+from aimemory.model.ids import SessionId
+from aimemory.model.protocols import Clock, Pulse, rfc3339_local
+from aimemory.model.scope import Actor
+from aimemory.privacy import sanitize_tree
+from aimemory.store.claims import Claims
+from aimemory.store.reader import Reader
+
+_DAY_NS = 86_400_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Taking:
+    """A session did something that takes the handoffs it was offered."""
+
+    session: SessionId
+    harness: str
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint:
+    """A session's page is due before the session is over."""
+
+    session: SessionId
+    how: str
+
+
+class Batons:
+    """`on_event` says what is to be done, `run` does it in order: claims before pages."""
+
+    def __init__(
+        self, *, claims: Claims, handover: Handover, reader: Reader, actor: Actor, clock: Clock, expire_days: int
+    ) -> None:
+        self._claims = claims
+        self._handover = handover
+        self._reader = reader
+        self._actor = actor
+        self._clock = clock
+        self._expire_ns = expire_days * _DAY_NS
+        self._taking: dict[SessionId, _Taking] = {}
+        self._due: dict[SessionId, _Checkpoint] = {}
+        self._wake = asyncio.Event()
+
+    def on_event(self, session: SessionId, event: Event, at_ns: int) -> None:
+        """A newly stored event; cheap, for it runs with every one."""
+        kind = event.kind
+        if session in self._claims.awaiting and takes(event) and at_ns >= self._claims.awaiting[session]:
+            self._taking.setdefault(session, _Taking(session, event.harness, at_ns))
+            self._wake.set()
+        if kind is EventKind.COMPACT and not event.event.lower().startswith("post"):
+            self._ask(session, f"its context was about to be compacted {rfc3339_local(at_ns)}")
+        elif kind is EventKind.TURN_END and event.failed and event.agent_id is None:
+            self._ask(session, f"its last turn ended with an error {rfc3339_local(at_ns)}")
+
+    def _ask(self, session: SessionId, how: str) -> None:
+        self._due[session] = _Checkpoint(session, how)
+        self._wake.set()
+
+    async def run(self, pulse: Pulse) -> None:
+        """Until cancelled. What fails is reported and left: a page is written at the session's close in any case."""
+        await self._claims.load()
+        await self._catch_up()
+        pulse.beat(queue=0)
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._taking or self._due:
+                try:
+                    if self._taking:
+                        session = next(iter(self._taking))
+                        pulse.beat(last=await self._take(self._taking.pop(session)))
+                    else:
+                        due = self._due.pop(next(iter(self._due)))
+                        pulse.beat(last=(await self._handover.checkpoint(due.session, due.how))[1])
+                except AimemoryError as error:
+                    pulse.fail(str(error))
+            pulse.beat(queue=0)
+
+    async def expire(self) -> None:
+        """Handoffs that nobody took for the set number of days."""
+        if not self._claims.is_ready:
+            return
+        now = self._clock.now_ns()
+        for handoff in self._claims.live():
+            if handoff.state is HandoffState.OPEN and now - handoff.changed_at_ns > self._expire_ns:
+                days = self._expire_ns // _DAY_NS
+                await self._handover.finish(HandoffOp.EXPIRE, handoff.id, self._us(), f"nobody took it for {days} days")
+
+    async def claim(self, handoff: HandoffId, by: Party, since_ns: int | None = None) -> Handoff:
+        """Take a handoff; one that is provisional gets its page now. Raises Conflict when it can't be had."""
+        about = sanitize_tree({"since": since_ns}) if since_ns is not None else NOTHING
+        taken = await self._claims.note(HandoffOp.CLAIM, handoff, by, about)
+        assert taken is not None
+        if taken.page is None and taken.session is not None:
+            await self._handover.write_taken(taken)
+        return self._claims.get(handoff) or taken
+
+    async def _take(self, taking: _Taking) -> str:
+        said = []
+        for handoff in self._claims.offered_to(taking.session):
+            if handoff.state is not HandoffState.OPEN:
+                continue  # somebody else was first: its next prompt tells
+            by = Party(taking.session, taking.harness, self._actor.user, self._actor.machine)
+            try:
+                await self.claim(handoff.id, by, taking.at_ns)
+                said.append(f"{handoff.id} claimed by {taking.session}")
+            except AimemoryError as error:
+                said.append(str(error))
+        return "; ".join(said) or "nothing to claim"
+
+    async def _catch_up(self) -> None:
+        """What a session did with its offer while no claim could be written: a stop between event and claim."""
+        for handoff in self._claims.live():
+            for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
+                for found in await self._reader.read(observations_of(offer.session)):
+                    if found.at_ns >= offer.at_ns and takes(found.event):
+                        self._taking.setdefault(offer.session, _Taking(offer.session, found.event.harness, found.at_ns))
+                        self._wake.set()
+                        break
+
+    def _us(self) -> Party:
+        return Party(None, None, self._actor.user, self._actor.machine)

@@ -1,0 +1,290 @@
+"""Writes handoffs: at a session's close, before it is over, or because somebody asked for one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aimemory.errors import Conflict, NotFound, Unavailable, UserError
+from aimemory.facts.look import look
+from aimemory.handoff.build import handoff_page, handoff_place, handoff_title, later
+from aimemory.handoff.generated import Generated, front_fields
+from aimemory.handoff.used import used_since
+from aimemory.index.events import observations_of
+from aimemory.index.events import session as session_row
+from aimemory.model.gitfacts import GitSummary
+from aimemory.model.handoff import Handoff, HandoffId, HandoffOp, HandoffState, Party, automatic_handoff_id
+from aimemory.model.ids import SessionId, digest
+from aimemory.model.protocols import Clock, rfc3339_local
+from aimemory.model.scope import Actor, Project
+from aimemory.model.session import SessionState
+from aimemory.privacy import Sanitized, sanitize, sanitize_tree
+from aimemory.sessions.reader import Sessions
+from aimemory.store.claims import Claims
+from aimemory.store.pages import Pages
+from aimemory.store.projects import Projects
+from aimemory.store.reader import Reader
+from aimemory.wiki.frontmatter import edit_field, render
+
+_GIT_TIMEOUT_S = 2.0
+_MAX_HANDOFFS = 1000
+_DECLARED_BYTES = 16_384
+
+NOTHING = sanitize_tree({})
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What an agent or a person says of the work; sanitised by `Handover`. Empty texts keep what was said before."""
+
+    summary: str = ""
+    next_steps: str = ""
+    title: str = ""
+    to: str | None = None
+
+
+class Handover:
+    """The one writer of handoff pages."""
+
+    def __init__(
+        self, *, claims: Claims, generated: Generated, pages: Pages, reader: Reader, projects: Projects,
+        sessions: Sessions, actor: Actor, clock: Clock, title_of: Callable[[str], str], home: str,
+    ) -> None:  # fmt: skip
+        self._claims = claims
+        self._generated = generated
+        self._pages = pages
+        self._reader = reader
+        self._projects = projects
+        self._sessions = sessions
+        self._actor = actor
+        self._clock = clock
+        self._title_of = title_of
+        self._home = home
+
+    async def at_close(
+        self, state: SessionState, project: Project, git: GitSummary | None, session_page: str | None, how: str
+    ) -> tuple[HandoffId | None, str]:
+        """The handoff of a session that is being closed, and why there is one or none.
+
+        What the session had taken is done if it used it, else given back. Safe to repeat.
+        """
+        held = self._claims.held_by(state.id)
+        used = [handoff for handoff in held if await self._was_used(handoff, state.id)]
+        for handoff in held:
+            if handoff not in used:
+                await self._claims.note(
+                    HandoffOp.RELEASE,
+                    handoff.id,
+                    self._party(state),
+                    _because("its receiver closed without using it"),
+                    must=False,
+                )
+        if not state.did_work:
+            return None, "it did nothing: no request of a user, or neither a tool call nor an answer"
+        if held and not used:
+            return None, f"it took handoff {held[0].id}, ran and wrote nothing, and gave it back"
+        continues = used[0].id if used else None
+        written, why = await self._write(state, project, git, session_page, how, continues=continues)
+        for handoff in used:
+            await self.finish(HandoffOp.DONE, handoff.id, self._party(state), "its receiver used it and closed")
+        return written, why
+
+    async def checkpoint(
+        self, session: SessionId, how: str, declared: Declared | None = None
+    ) -> tuple[HandoffId | None, str]:
+        """Write a session's handoff before the session is over; it is offered when the session is quiet or closed.
+
+        Nothing that the session has taken becomes done by this.
+        """
+        state = await self._sessions.state(session)
+        row = await self._reader.read(session_row(session))
+        if state is None or row is None:
+            return None, "nothing of this session was recorded"
+        if not state.did_work and declared is None:
+            return None, "it did nothing yet: no request of a user, or neither a tool call nor an answer"
+        project = self._projects.by_id(row.project) or self._projects.unfiled
+        git = await self._look(state)
+        held = self._claims.held_by(session)
+        continues = held[0].id if held else None
+        return await self._write(state, project, git, row.page, how, continues=continues, declared=declared)
+
+    async def write_taken(self, taken: Handoff) -> None:
+        """The page of a handoff that was taken before its session was closed."""
+        state = await self._sessions.state(taken.session) if taken.session else None
+        if state is None:
+            return
+        project = self._projects.by_id(taken.project) or self._projects.unfiled
+        how = f"not closed, last event {rfc3339_local(state.last_at_ns)}"
+        page = await self._page_of_session(taken.session)
+        git, checkout = await self._look(state), await self._checkout(state.cwd)
+        await self._put(taken, state, project, git, page, how, checkout, None, None)
+
+    async def begin(self, by: Party, project: Project, declared: Declared, *, cwd: str | None) -> Handoff:
+        """A handoff by hand, for the session of `by` or for none; a second one of the session rewrites the first.
+
+        Raises UserError without a summary, and for a session in which nothing was done.
+        """
+        if not declared.summary.strip():
+            raise UserError("Say in the summary what is done, what is open and what failed; nothing was handed over.")
+        state = await self._sessions.state(by.session) if by.session else None
+        if state is not None and not state.did_work:
+            raise UserError("Nothing was done in this session yet, so there is nothing to hand over.")
+        known = next((h for h in self._claims.live() if h.manual and _is_open_of(h, by.session)), None)
+        identifier = known.id if known else _manual_id(by, self._clock.now_ns())
+        page = await self._page_of_session(by.session)
+        how = f"handed over by hand {rfc3339_local(self._clock.now_ns())}"
+        git = await self._look(state) if state is not None else await self._look_at(cwd, None)
+        draft = known or Handoff(
+            id=identifier, session=by.session, project=project.id, harness=by.harness or "", manual=True,
+            state=HandoffState.OPEN, opened_at_ns=self._clock.now_ns(), changed_at_ns=self._clock.now_ns(),
+        )  # fmt: skip
+        checkout = await self._checkout(state.cwd if state else cwd)
+        written, why = await self._put(draft, state, project, git, page, how, checkout, declared, None)
+        if written is None or (found := self._claims.get(written)) is None:
+            raise Conflict(f"The handoff was not written: {why}.")
+        return found
+
+    async def finish(self, op: HandoffOp, handoff: HandoffId, by: Party, why: str) -> Handoff:
+        """Done, cancelled or expired: in the journal, then in the page's `status`. Raises Conflict if it can't be."""
+        after = await self._claims.note(op, handoff, by, _because(why))
+        assert after is not None
+        await self._set_status(after)
+        return after
+
+    async def _set_status(self, handoff: Handoff) -> None:
+        if handoff.page is None:
+            return
+        try:
+            text, version = await self._pages.read(handoff.page)
+            changed = sanitize(edit_field(text, "status", handoff.state.value))
+            await self._pages.write(
+                handoff.page, changed, expected=version, actor=self._actor, summary=f"Handoff {handoff.state}"
+            )
+        except (NotFound, Conflict, UserError, Unavailable):  # the journal has it; the page is a person's by now
+            return
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    async def _write(
+        self, state: SessionState, project: Project, git: GitSummary | None, session_page: str | None, how: str, *,
+        continues: HandoffId | None, declared: Declared | None = None,
+    ) -> tuple[HandoffId | None, str]:  # fmt: skip
+        known, identifier, refused = await self.own(state.id, state.last_at_ns)
+        if refused is not None:
+            return None, refused
+        draft = known or Handoff(
+            id=identifier, session=state.id, project=project.id, harness=state.harness, manual=False,
+            state=HandoffState.OPEN, opened_at_ns=state.last_at_ns, changed_at_ns=state.last_at_ns,
+        )  # fmt: skip
+        checkout = await self._checkout(state.cwd)
+        return await self._put(draft, state, project, git, session_page, how, checkout, declared, continues)
+
+    async def _put(
+        self, draft: Handoff, state: SessionState | None, project: Project, git: GitSummary | None,
+        session_page: str | None, how: str, checkout: str | None, declared: Declared | None,
+        continues: HandoffId | None,
+    ) -> tuple[HandoffId | None, str]:  # fmt: skip
+        """Page first, then the line: after a crash in between the same id leads to the same page."""
+        harness = self._title_of(draft.harness) if draft.harness else "an MCP client"
+        said = _sanitised(declared or Declared())
+        handoff = replace(
+            draft, summary=said["summary"] or draft.summary, next_steps=said["next_steps"] or draft.next_steps,
+            to=said["to"] or draft.to, branch=(git.branch if git else None) or draft.branch, checkout=checkout,
+            continues=continues or draft.continues,
+            title=said["title"] or draft.title or handoff_title(state, harness),
+        )  # fmt: skip
+        page = handoff_page(
+            handoff, state, git, actor=self._actor, project=project, harness_name=harness, how=how,
+            session_page=session_page, now_ns=self._clock.now_ns(),
+        )  # fmt: skip
+        started_ns = state.first_at_ns if state is not None else draft.opened_at_ns
+        path = draft.page or handoff_place(handoff, page.title, started_ns, project, self._actor)
+        content = sanitize(render(front_fields(page), page.body))
+        is_there = await self._generated.put(
+            path, content, sanitize(later(handoff, state, how)), was_written=draft.page is not None, summary="Handoff"
+        )
+        if not is_there:
+            await self._claims.note(
+                HandoffOp.CANCEL, handoff.id, self._by_us(), _because("its page was deleted by hand"), must=False
+            )
+            return None, "its page was deleted by hand, so it is not written again"
+        about = sanitize_tree(described(handoff, path) | {"why": how})
+        done = await self._claims.note(HandoffOp.OPEN, handoff.id, self._by_us(handoff), about, must=False)
+        return (handoff.id, how) if done else (None, "it became final in this very moment")
+
+    async def own(self, session: SessionId, last_at_ns: int) -> tuple[Handoff | None, HandoffId, str | None]:
+        """The session's open handoff to write anew, or the id of the next; or why there is none to write."""
+        await self._claims.ready()
+        own = [h for h in self._claims.live() if h.session == session]
+        manual = next((h for h in own if h.manual and h.state is HandoffState.OPEN), None)
+        if manual is not None:
+            return manual, manual.id, None
+        before: list[Handoff] = [h for h in own if h.manual]
+        for number in range(_MAX_HANDOFFS):
+            identifier = automatic_handoff_id(session, number)
+            known = await self._claims.find(identifier)
+            if known is None or known.state is HandoffState.OPEN:
+                passed = next((h for h in before if h.changed_at_ns >= last_at_ns), None)
+                if passed is not None and known is None:
+                    return None, identifier, f"handoff {passed.id} tells of all of it, and is {passed.state}"
+                return known, identifier, None
+            before.append(known)
+        return None, HandoffId(""), f"it has had {_MAX_HANDOFFS} handoffs"
+
+    # -- helpers -----------------------------------------------------------------------------------------------------
+
+    async def _was_used(self, handoff: Handoff, session: SessionId) -> bool:
+        return used_since(await self._reader.read(observations_of(session)), handoff.claimed_at_ns or 0)
+
+    async def _look(self, state: SessionState) -> GitSummary | None:
+        return await self._look_at(state.cwd, state.first_at_ns)
+
+    async def _look_at(self, cwd: str | None, since_ns: int | None) -> GitSummary | None:
+        if cwd is None:
+            return None
+        checkout = await self._projects.checkout(cwd)
+        return await look(checkout, _GIT_TIMEOUT_S, self._clock, self._home, since_ns=since_ns)
+
+    async def _checkout(self, cwd: str | None) -> str | None:
+        return None if cwd is None else await self._projects.checkout(cwd) or cwd
+
+    async def _page_of_session(self, session: SessionId | None) -> str | None:
+        row = await self._reader.read(session_row(session)) if session else None
+        return row.page if row else None
+
+    def _party(self, state: SessionState) -> Party:
+        return Party(state.id, state.harness, self._actor.user, self._actor.machine)
+
+    def _by_us(self, handoff: Handoff | None = None) -> Party:
+        session, harness = (handoff.session, handoff.harness) if handoff else (None, None)
+        return Party(session, harness, self._actor.user, self._actor.machine)
+
+
+def _because(why: str) -> Sanitized[dict[str, Any]]:
+    return sanitize(why).derive(lambda text: {"why": text})
+
+
+def _is_open_of(handoff: Handoff, session: SessionId | None) -> bool:
+    return session is not None and handoff.session == session and handoff.state is HandoffState.OPEN
+
+
+def _manual_id(by: Party, now_ns: int) -> HandoffId:
+    return HandoffId(digest("manual", by.session or "", by.user, str(now_ns), size=6))
+
+
+def _sanitised(declared: Declared) -> dict[str, Any]:
+    said: dict[str, Any] = sanitize_tree(
+        {
+            "summary": declared.summary.strip(), "next_steps": declared.next_steps.strip(),
+            "title": " ".join(declared.title.split()), "to": declared.to,
+        },
+        leaf_cap_bytes=_DECLARED_BYTES,
+    ).value  # fmt: skip
+    return said
+
+
+def described(handoff: Handoff, page: str | None = None) -> dict[str, Any]:
+    """What a handoff is, for a line that is the first to say so."""
+    names = ("session", "project", "harness", "manual", "title", "branch", "checkout", "to", "continues", "summary",
+             "next_steps")  # fmt: skip
+    told = {name: getattr(handoff, name) for name in names}
+    return {name: value for name, value in told.items() if value not in (None, "")} | ({"page": page} if page else {})

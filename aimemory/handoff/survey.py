@@ -1,0 +1,139 @@
+"""What a project has to hand over just now: what can be offered to whom, who is at work, who took what."""
+
+from dataclasses import dataclass, field
+
+from aimemory.handoff.handover import Handover
+from aimemory.handoff.offers import Asking, Candidate, Standing, by_rank, withheld
+from aimemory.index.events import SessionRow, sessions, unclosed_sessions
+from aimemory.index.events import session as session_row
+from aimemory.model.handoff import Handoff, HandoffState
+from aimemory.model.ids import SessionId
+from aimemory.model.protocols import Clock
+from aimemory.model.scope import UNFILED_FOLDER, Project
+from aimemory.model.session import SessionState
+from aimemory.sessions.reader import Sessions
+from aimemory.store.claims import Claims
+from aimemory.store.projects import Projects
+from aimemory.store.reader import Reader
+
+_LOOK_BACK = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was found; `choose` says what of it is for whom. candidates: open handoffs, in no order. held: what the
+    asking session has already, taken or offered. live: other sessions at work. rows: the project's latest sessions.
+    taken: the handoff of each session whose work somebody has taken.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    held: Handoff | None = None
+    live: tuple[SessionRow, ...] = ()
+    rows: tuple[SessionRow, ...] = ()
+    taken: dict[SessionId, Handoff] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """offer: the best for who asks, None if it has one already. others: more that it could take, best first.
+    withheld: each other one and why not.
+    """
+
+    offer: Candidate | None
+    others: tuple[Candidate, ...]
+    withheld: tuple[tuple[Candidate, str], ...]
+
+
+def choose(survey: Survey, asking: Asking) -> Choice:
+    """What of the survey is for this session."""
+    judged = [(candidate, withheld(candidate, asking)) for candidate in by_rank(list(survey.candidates), asking)]
+    held = survey.held.id if survey.held else None
+    free = [candidate for candidate, why in judged if why is None and candidate.handoff.id != held]
+    kept = tuple((candidate, why) for candidate, why in judged if why is not None)
+    if survey.held is not None:
+        return Choice(None, tuple(free), kept)
+    return Choice(free[0] if free else None, tuple(free[1:]), kept)
+
+
+class Surveyor:
+    """quiet_ns: silence after which the work of an unclosed session is offered."""
+
+    def __init__(
+        self, *, claims: Claims, handover: Handover, sessions: Sessions, reader: Reader, projects: Projects,
+        clock: Clock, quiet_ns: int,
+    ) -> None:  # fmt: skip
+        self._claims = claims
+        self._handover = handover
+        self._sessions = sessions
+        self._reader = reader
+        self._projects = projects
+        self._clock = clock
+        self._quiet_ns = quiet_ns
+
+    async def survey(self, project: Project, *, session: SessionId | None, cwd: str | None) -> Survey:
+        """Look at the project for one who asks; without handoffs while those aren't known yet."""
+        rows = await self._rows(project)
+        if project.id == UNFILED_FOLDER:  # what is under no project has nothing in common but the directory
+            rows = [row for row in rows if cwd is None or row.cwd == cwd]
+        live = tuple(r for r in rows if r.id != session and self.standing(r) is Standing.LIVE and r.prompts)
+        if not self._claims.is_ready:
+            return Survey(live=live, rows=tuple(rows))
+        handoffs = self._claims.live(project.id)
+        if project.id == UNFILED_FOLDER:
+            here = {row.id for row in rows}
+            handoffs = [h for h in handoffs if h.session in here]
+        candidates = [*await self._written(handoffs, rows), *await self._provisional(rows, handoffs)]
+        taken = {h.session: h for h in handoffs if h.session and h.state is HandoffState.CLAIMED}
+        return Survey(tuple(candidates), self._held(session), live, tuple(rows), taken)
+
+    def standing(self, row: SessionRow) -> Standing:
+        """How a session stands now."""
+        if row.is_closed or row.has_ended:
+            return Standing.CLOSED
+        return Standing.QUIET if self._clock.now_ns() - row.last_at_ns >= self._quiet_ns else Standing.LIVE
+
+    async def _rows(self, project: Project) -> list[SessionRow]:
+        latest = await self._reader.read(sessions([project.id], limit=_LOOK_BACK))
+        known = {row.id for row in latest}
+        return latest + [r for r in await self._reader.read(unclosed_sessions(project.id)) if r.id not in known]
+
+    def _held(self, session: SessionId | None) -> Handoff | None:
+        if session is None:
+            return None
+        offered = [h for h in self._claims.offered_to(session) if h.state is HandoffState.OPEN]
+        return next(iter([*self._claims.held_by(session), *offered]), None)
+
+    async def _written(self, handoffs: list[Handoff], rows: list[SessionRow]) -> list[Candidate]:
+        by_id = {row.id: row for row in rows}
+        found = []
+        for handoff in handoffs:
+            if handoff.page is None or handoff.state is not HandoffState.OPEN:
+                continue
+            row = by_id.get(handoff.session) if handoff.session else None
+            if row is None and handoff.session is not None:
+                row = await self._reader.read(session_row(handoff.session))
+            found.append(Candidate(handoff, self.standing(row) if row is not None else Standing.CLOSED))
+        return found
+
+    async def _provisional(self, rows: list[SessionRow], handoffs: list[Handoff]) -> list[Candidate]:
+        """Of sessions that nobody closed and that are quiet."""
+        written = {h.session for h in handoffs if h.page is not None and h.state is HandoffState.OPEN}
+        found = []
+        for row in rows:
+            standing = self.standing(row)
+            if row.is_closed or standing is Standing.LIVE or row.id in written or not row.prompts:
+                continue
+            state = await self._sessions.state(row.id)
+            if state is not None and state.did_work and (draft := await self._draft(state, row)) is not None:
+                found.append(Candidate(draft, standing, provisional=True))
+        return found
+
+    async def _draft(self, state: SessionState, row: SessionRow) -> Handoff | None:
+        known, identifier, refused = await self._handover.own(state.id, state.last_at_ns)
+        if refused is not None:
+            return None
+        checkout = None if state.cwd is None else await self._projects.checkout(state.cwd) or state.cwd
+        return known or Handoff(
+            id=identifier, session=state.id, project=row.project, harness=state.harness, manual=False,
+            state=HandoffState.OPEN, opened_at_ns=state.last_at_ns, changed_at_ns=state.last_at_ns, checkout=checkout,
+        )  # fmt: skip
