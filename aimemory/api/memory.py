@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from aimemory.api.handoffs import Handoffs, Where
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
@@ -64,7 +65,7 @@ class Memory:
 
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
-        reader: Reader, composer: Composer, status: Callable[[], dict[str, Any]],
+        reader: Reader, composer: Composer, handoffs: Callable[[Where], Handoffs], status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -75,6 +76,7 @@ class Memory:
         self._reader = reader
         self._composer = composer
         self._status = status
+        self.handoffs = handoffs(self._where)
 
     # -- finding -----------------------------------------------------------------------------------------------------
 

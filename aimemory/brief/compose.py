@@ -186,6 +186,12 @@ class Composer:
         text = self._filled(parts, occasion) if parts else sanitize("")
         return BriefText(text, "", (), offer, left, tuple(news))
 
+    async def handoff_text(self, handoff: Handoff, reader: SessionId | None, budget_chars: int) -> Sanitized[str]:
+        """What a handoff carries, fenced, for one that asks for it by name."""
+        occasion = Occasion(cwd=handoff.checkout, session=reader, budget_chars=budget_chars, git_s=0)
+        brief = await self._brief_handoff(handoff, reader)
+        return self._filled([part for part in handoff_parts(brief, None) if part.rank != RANK_GIT], occasion)
+
     def _filled(self, parts: list[BriefPart], occasion: Occasion) -> Sanitized[str]:
         limits = {Moment.RESUME: _RESUME_CHARS, Moment.COMPACT: _COMPACT_CHARS}
         budget = min(occasion.budget_chars, limits.get(occasion.moment, occasion.budget_chars))
@@ -257,7 +263,9 @@ class Composer:
     async def _brief_handoff(self, handoff: Handoff, reader: SessionId | None = None) -> BriefHandoff:
         state = await self._sessions.state(handoff.session) if handoff.session else None
         name = self._title_of(handoff.harness) if handoff.harness else ""
-        return BriefHandoff(handoff, state, name, is_yours=reader is not None and handoff.holder == reader)
+        is_yours = handoff.state is HandoffState.CLAIMED and handoff.holder == reader
+        before = await self._claims.find(handoff.continues) if handoff.continues and self._claims.is_ready else None
+        return BriefHandoff(handoff, state, name, before, is_yours=is_yours)
 
     async def _asking(self, occasion: Occasion, git: GitSummary | None) -> Asking:
         checkout = None if occasion.cwd is None else await self._projects.checkout(occasion.cwd) or occasion.cwd
@@ -295,7 +303,7 @@ class Composer:
                 text="",
                 version=hit.version or Version(""),
                 description=hit.snippet,
-            )  # fmt: skip
+            )
             for hit in answer.hits
             if hit.path is not None and hit.path not in known
         ]

@@ -93,12 +93,13 @@ class BriefSession:
 class BriefHandoff:
     """A handoff to tell about. state: of the session whose work it carries, None if nothing of it was observed.
 
-    is_yours: the reader has taken it.
+    before: the handoff it continues. is_yours: the reader has taken it.
     """
 
     handoff: Handoff
     state: SessionState | None
     harness_name: str
+    before: Handoff | None = None
     is_yours: bool = False
 
     @property
@@ -146,7 +147,7 @@ def handoff_parts(
     first = _first_lines(state) if state is not None else []
     more = _more_lines(state) if state is not None else []
     return [
-        BriefPart(RANK_LAST, heading, _items([lead, *first[:2], *declared, *first[2:]], given.source)),
+        BriefPart(RANK_LAST, heading, _items([lead, _before(given), *first[:2], *declared, *first[2:]], given.source)),
         git_part(git_now),
         BriefPart(RANK_LAST_MORE, "More of the handoff", _items(more, given.source)),
     ]
@@ -215,6 +216,11 @@ def _lead(given: BriefHandoff) -> str:
         return f"{what} is yours since {rfc3339_local(handoff.claimed_at_ns or handoff.changed_at_ns)}"
     how = f"{what} is offered to you: it is yours with your first tool call or finished turn"
     return f"{how}; its session is not closed" if handoff.page is None else how
+
+
+def _before(given: BriefHandoff) -> str:
+    before = given.before
+    return f"It continues handoff {before.id}: {_foreign(before.title, _LINE_CHARS)}" if before is not None else ""
 
 
 def _first_lines(state: SessionState) -> list[str]:

@@ -4,6 +4,7 @@ import asyncio
 
 from aimemory import __version__
 from aimemory.api import Memory
+from aimemory.api.handoffs import Handoffs, Where
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
 from aimemory.daemon.parts import Parts, State
@@ -100,8 +101,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
         claims=claims, handover=handover, reader=reader, actor=actor, clock=clock,
         expire_days=config.handoff.expire_days,
     )  # fmt: skip
+    pages.tell_of_edits(batons.on_edit)
     surveyor = Surveyor(
-        claims=claims, handover=handover, sessions=sessions, reader=reader, projects=projects, clock=clock,
+        claims=claims, handover=handover, pages=pages, sessions=sessions, reader=reader, projects=projects, clock=clock,
         quiet_ns=config.handoff.quiet_seconds * 1_000_000_000,
     )  # fmt: skip
     closer = Closer(
@@ -156,9 +158,17 @@ def build(config: Config, tightened: list[str]) -> Parts:
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("expire", 300, expire),
     ])  # fmt: skip
+
+    def handoffs(where: Where) -> Handoffs:
+        return Handoffs(
+            where=where, claims=claims, handover=handover, batons=batons, surveyor=surveyor, composer=composer,
+            sessions=sessions, reader=reader, projects=projects, config=config, actor=actor, clock=clock,
+            title_of=title_of,
+        )  # fmt: skip
+
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
-        composer=composer, status=lambda: status_of(parts),
+        composer=composer, handoffs=handoffs, status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
         composer=composer, registry=registry, claims=claims, writer=writer, projector=projector, reader=reader,

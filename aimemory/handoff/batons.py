@@ -8,15 +8,20 @@ from aimemory.handoff.handover import NOTHING, Handover
 from aimemory.handoff.used import takes
 from aimemory.index.events import observations_of
 from aimemory.model.event import Event, EventKind
-from aimemory.model.handoff import Handoff, HandoffId, HandoffOp, HandoffState, Party
+from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party
 from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Clock, Pulse, rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.privacy import sanitize_tree
 from aimemory.store.claims import Claims
 from aimemory.store.reader import Reader
+from aimemory.wiki.frontmatter import split
 
 _DAY_NS = 86_400_000_000_000
+_COMMANDS = {
+    "done": HandoffOp.DONE, "cancelled": HandoffOp.CANCEL, "canceled": HandoffOp.CANCEL, "expired": HandoffOp.EXPIRE,
+}  # fmt: skip
+"""What a person may write as `status` of a handoff's page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class Batons:
         self._expire_ns = expire_days * _DAY_NS
         self._taking: dict[SessionId, _Taking] = {}
         self._due: dict[SessionId, _Checkpoint] = {}
+        self._edited: dict[str, bytes] = {}
         self._wake = asyncio.Event()
 
     def on_event(self, session: SessionId, event: Event, at_ns: int) -> None:
@@ -63,6 +69,12 @@ class Batons:
         elif kind is EventKind.TURN_END and event.failed and event.agent_id is None:
             self._ask(session, f"its last turn ended with an error {rfc3339_local(at_ns)}")
 
+    def on_edit(self, path: str, raw: bytes) -> None:
+        """A page was edited by hand: a `status` that a person wrote in a handoff's page is a command."""
+        if "/handoffs/" in path:
+            self._edited[path] = raw
+            self._wake.set()
+
     def _ask(self, session: SessionId, how: str) -> None:
         self._due[session] = _Checkpoint(session, how)
         self._wake.set()
@@ -75,17 +87,33 @@ class Batons:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._taking or self._due:
+            while self._taking or self._edited or self._due:
                 try:
-                    if self._taking:
-                        session = next(iter(self._taking))
-                        pulse.beat(last=await self._take(self._taking.pop(session)))
-                    else:
-                        due = self._due.pop(next(iter(self._due)))
-                        pulse.beat(last=(await self._handover.checkpoint(due.session, due.how))[1])
+                    pulse.beat(last=await self._next())
                 except AimemoryError as error:
                     pulse.fail(str(error))
             pulse.beat(queue=0)
+
+    async def _next(self) -> str:
+        if self._taking:
+            return await self._take(self._taking.pop(next(iter(self._taking))))
+        if self._edited:
+            return await self._obey(*self._edited.popitem())
+        due = self._due.pop(next(iter(self._due)))
+        return (await self._handover.checkpoint(due.session, due.how))[1]
+
+    async def _obey(self, path: str, raw: bytes) -> str:
+        front = split(raw.decode("utf-8", "replace")).front or {}
+        name, status = front.get("handoff"), front.get("status")
+        handoff = await self._claims.find(HandoffId(name)) if isinstance(name, str) else None
+        if handoff is None or handoff.page != path or not isinstance(status, str):
+            return f"{path}: no handoff of ours"
+        op = _COMMANDS.get(status.strip().lower())
+        if op is None or handoff.state in FINAL:
+            return f"{handoff.id}: nothing to do"
+        about = sanitize_tree({"why": "its page says so, edited by hand"})
+        await self._claims.note(op, handoff.id, self._us(), about, must=False)
+        return f"{handoff.id}: {op} by hand"
 
     async def expire(self) -> None:
         """Handoffs that nobody took for the set number of days."""
@@ -120,8 +148,10 @@ class Batons:
         return "; ".join(said) or "nothing to claim"
 
     async def _catch_up(self) -> None:
-        """What a session did with its offer while no claim could be written: a stop between event and claim."""
+        """What a stop left between event and claim, or between claim and page."""
         for handoff in self._claims.live():
+            if handoff.state is HandoffState.CLAIMED and handoff.page is None and handoff.session is not None:
+                await self._handover.write_taken(handoff)
             for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
                 for found in await self._reader.read(observations_of(offer.session)):
                     if found.at_ns >= offer.at_ns and takes(found.event):

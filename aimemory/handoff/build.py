@@ -15,26 +15,28 @@ MAX_PAGE_BYTES = 32_768
 _DECLARED_BYTES = 4_096
 _COMMITS = 20
 _LINE_CHARS = 160
+_TELLING_CHARS = 25
+"""A first request shorter than this says little of the work when it took over another's."""
 
 
-def handoff_title(state: SessionState | None, harness: str, given: str = "") -> str:
-    """The title of its session, or the one that was given."""
-    if given:
-        return clip(one_line(given), 80)
-    return page_title(state, harness) if state is not None else f"Handoff of {harness}"
+def handoff_title(state: SessionState | None, harness: str, before: Handoff | None) -> str:
+    """The title of its session; where that only says "go on", the title of what it went on with."""
+    own = page_title(state, harness) if state is not None else f"Handoff of {harness}"
+    goal = one_line(state.goal or "") if state is not None else ""
+    return before.title if before is not None and before.title and len(goal) < _TELLING_CHARS else own
 
 
 def handoff_page(
     handoff: Handoff, state: SessionState | None, git: GitSummary | None, *, actor: Actor, project: Project,
-    harness_name: str, how: str, session_page: str | None, now_ns: int,
+    harness_name: str, how: str, session_page: str | None, now_ns: int, before: Handoff | None = None,
 ) -> SessionPage:  # fmt: skip
     """The page of a handoff at MAX_PAGE_BYTES at most.
 
     state: of the session whose work it carries, None for a client that nothing was observed of. git: its checkout now.
     how: how that session stands, as a phrase (`ended 2026-11-30T14:55:10+01:00`, `not closed, last event at …`).
-    session_page: path of its page, where one is written. Equal inputs give equal bytes.
+    session_page: path of its page, where one is written. before: the handoff it continues. Equal inputs, equal bytes.
     """
-    title = handoff.title or handoff_title(state, harness_name)
+    title = handoff.title or handoff_title(state, harness_name, before)
     fields: dict[str, Field] = {
         "type": "handoff",
         "title": title,
@@ -53,7 +55,7 @@ def handoff_page(
         **{name: value for name in ("branch", "checkout", "to", "continues") if (value := getattr(handoff, name))},
     }
     sections = (
-        _head(handoff, harness_name, how, session_page),
+        _head(handoff, harness_name, how, session_page, before),
         _declared("Summary", handoff.summary),
         _declared("Next steps", handoff.next_steps),
         *(work_sections(state, git) if state is not None else ("No work of this session was observed.\n",)),
@@ -88,15 +90,22 @@ def later(handoff: Handoff, state: SessionState | None, how: str) -> str:
     return "\n".join(lines)
 
 
-def _head(handoff: Handoff, harness: str, how: str, session_page: str | None) -> str:
+def _head(handoff: Handoff, harness: str, how: str, session_page: str | None, before: Handoff | None) -> str:
     lines = [f"- From: {one_line(harness)}, {how}"]
     if session_page:
-        lines.append(f"- Session: [[{session_page.rpartition('/')[2].removesuffix('.md')}]]")
+        lines.append(f"- Session: [[{_base(session_page)}]]")
     if handoff.to:
         lines.append(f"- For: {code(handoff.to)}")
     if handoff.continues:
-        lines.append(f"- Continues: handoff {handoff.continues}")
+        title = f" {code(clip(before.title, _LINE_CHARS))}" if before is not None and before.title else ""
+        page = f", [[{_base(before.page)}]]" if before is not None and before.page else ""
+        lines.append(f"- Continues: handoff {handoff.continues}{title}{page}")
     return "\n".join(lines) + "\n"
+
+
+def _base(path: str) -> str:
+    """The name by which Obsidian links to a page; names that we choose are unique in the whole wiki."""
+    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _declared(heading: str, text: str) -> str:

@@ -78,7 +78,7 @@ class Handover:
                     _because("its receiver closed without using it"),
                     must=False,
                 )
-        if not state.did_work:
+        if not state.did_work and not used:
             return None, "it did nothing: no request of a user, or neither a tool call nor an answer"
         if held and not used:
             return None, f"it took handoff {held[0].id}, ran and wrote nothing, and gave it back"
@@ -95,6 +95,7 @@ class Handover:
 
         Nothing that the session has taken becomes done by this.
         """
+        await self._claims.level()
         state = await self._sessions.state(session)
         row = await self._reader.read(session_row(session))
         if state is None or row is None:
@@ -109,6 +110,7 @@ class Handover:
 
     async def write_taken(self, taken: Handoff) -> None:
         """The page of a handoff that was taken before its session was closed."""
+        await self._claims.level()
         state = await self._sessions.state(taken.session) if taken.session else None
         if state is None:
             return
@@ -125,6 +127,7 @@ class Handover:
         """
         if not declared.summary.strip():
             raise UserError("Say in the summary what is done, what is open and what failed; nothing was handed over.")
+        await self._claims.level()
         state = await self._sessions.state(by.session) if by.session else None
         if state is not None and not state.did_work:
             raise UserError("Nothing was done in this session yet, so there is nothing to hand over.")
@@ -190,11 +193,12 @@ class Handover:
             draft, summary=said["summary"] or draft.summary, next_steps=said["next_steps"] or draft.next_steps,
             to=said["to"] or draft.to, branch=(git.branch if git else None) or draft.branch, checkout=checkout,
             continues=continues or draft.continues,
-            title=said["title"] or draft.title or handoff_title(state, harness),
         )  # fmt: skip
+        before = await self._claims.find(handoff.continues) if handoff.continues else None
+        handoff = replace(handoff, title=said["title"] or draft.title or handoff_title(state, harness, before))
         page = handoff_page(
             handoff, state, git, actor=self._actor, project=project, harness_name=harness, how=how,
-            session_page=session_page, now_ns=self._clock.now_ns(),
+            session_page=session_page, now_ns=self._clock.now_ns(), before=before,
         )  # fmt: skip
         started_ns = state.first_at_ns if state is not None else draft.opened_at_ns
         path = draft.page or handoff_place(handoff, page.title, started_ns, project, self._actor)
@@ -223,7 +227,7 @@ class Handover:
             identifier = automatic_handoff_id(session, number)
             known = await self._claims.find(identifier)
             if known is None or known.state is HandoffState.OPEN:
-                passed = next((h for h in before if h.changed_at_ns >= last_at_ns), None)
+                passed = next((h for h in before if (h.claimed_at_ns or h.changed_at_ns) >= last_at_ns), None)
                 if passed is not None and known is None:
                     return None, identifier, f"handoff {passed.id} tells of all of it, and is {passed.state}"
                 return known, identifier, None

@@ -13,6 +13,7 @@ from aimemory.model.scope import UNFILED_FOLDER, Project
 from aimemory.model.session import SessionState
 from aimemory.sessions.reader import Sessions
 from aimemory.store.claims import Claims
+from aimemory.store.pages import Pages
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 
@@ -59,11 +60,12 @@ class Surveyor:
     """quiet_ns: silence after which the work of an unclosed session is offered."""
 
     def __init__(
-        self, *, claims: Claims, handover: Handover, sessions: Sessions, reader: Reader, projects: Projects,
-        clock: Clock, quiet_ns: int,
+        self, *, claims: Claims, handover: Handover, pages: Pages, sessions: Sessions, reader: Reader,
+        projects: Projects, clock: Clock, quiet_ns: int,
     ) -> None:  # fmt: skip
         self._claims = claims
         self._handover = handover
+        self._pages = pages
         self._sessions = sessions
         self._reader = reader
         self._projects = projects
@@ -109,6 +111,8 @@ class Surveyor:
         for handoff in handoffs:
             if handoff.page is None or handoff.state is not HandoffState.OPEN:
                 continue
+            if await self._pages.version(handoff.page) is None:
+                continue  # a person deleted it: he wants it offered to nobody
             row = by_id.get(handoff.session) if handoff.session else None
             if row is None and handoff.session is not None:
                 row = await self._reader.read(session_row(handoff.session))

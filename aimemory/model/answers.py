@@ -82,3 +82,73 @@ class Recent:
     items: tuple[RecentItem, ...]
     project: str | None
     project_how: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffView:
+    """A handoff as the surfaces show it; times are RFC 3339. page: None while it is provisional.
+
+    its_session: closed, quiet, gone or live, where that was looked at. offered_to: sessions that hold an offer.
+    """
+
+    id: str
+    state: str
+    title: str
+    page: str | None
+    project: str | None
+    session: str | None
+    harness: str
+    manual: bool
+    branch: str | None
+    checkout: str | None
+    to: str | None
+    continues: str | None
+    opened: str
+    changed: str
+    claimed_by: str | None
+    claimed_by_harness: str | None
+    claimed_by_user: str | None
+    claimed: str | None
+    offered_to: tuple[str, ...]
+    its_session: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffList:
+    """Handoffs, those that can be taken first."""
+
+    handoffs: tuple[HandoffView, ...]
+    project: str | None
+    project_how: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session as the surfaces show it. standing: closed, quiet, gone or live."""
+
+    id: str
+    harness: str
+    native: str | None
+    project: str | None
+    title: str
+    started: str
+    last: str
+    standing: str
+    page: str | None
+    prompts: int
+    tools: int
+    files: int
+    failing: int
+    cwd: str | None
+    started_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened to a session or a handoff. id: of the session or handoff. page: its page, if any."""
+
+    at: str
+    kind: str
+    said: str
+    page: str | None
+    id: str

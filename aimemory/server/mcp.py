@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from aimemory.errors import AimemoryError, Conflict
-from aimemory.model.answers import Caller, Found, PageView, Recent, Written
+from aimemory.model.answers import Caller, Found, HandoffList, HandoffView, PageView, Recent, Written
 from aimemory.server import mcp_text
 from aimemory.server.mcp_tools import READ_MAX_CHARS, TOOLS, Arguments, ToolSpec
 
@@ -79,6 +79,27 @@ class ToolFace(Protocol):
     async def recent(self, *, caller: Caller, project: str | None, limit: int, kind: str | None) -> Recent: ...
 
     async def status(self) -> Mapping[str, Any]: ...
+
+    @property
+    def handoffs(self) -> "HandoffFace": ...
+
+
+class HandoffFace(Protocol):
+    """The part of `ToolFace` that is about handoffs."""
+
+    async def session_brief(self, *, caller: Caller, project: str | None) -> tuple[str, str | None, str]: ...
+
+    async def session_close(self, *, caller: Caller, summary: str, next_steps: str) -> HandoffView: ...
+
+    async def begin(
+        self, *, caller: Caller, summary: str, next_steps: str, title: str, to: str | None, project: str | None
+    ) -> HandoffView: ...
+
+    async def listed(self, *, caller: Caller, project: str | None, state: str | None, limit: int) -> HandoffList: ...
+
+    async def claim(self, *, caller: Caller, handoff: str) -> tuple[HandoffView, str]: ...
+
+    async def cancel(self, *, caller: Caller, handoff: str, reason: str) -> HandoffView: ...
 
 
 class McpEndpoint:
@@ -163,6 +184,12 @@ class _Tools:
             "memory_read_page": self._read_page,
             "memory_write_page": self._write_page,
             "memory_recent": self._recent,
+            "memory_session_brief": self._session_brief,
+            "memory_session_close": self._session_close,
+            "memory_handoff_begin": self._handoff_begin,
+            "memory_handoff_list": self._handoff_list,
+            "memory_handoff_claim": self._handoff_claim,
+            "memory_handoff_cancel": self._handoff_cancel,
             "memory_status": self._status,
         }
 
@@ -237,6 +264,41 @@ class _Tools:
             caller=caller, project=a.get("project"), limit=a.get("limit", 20), kind=a.get("kind")
         )
         return mcp_text.recent_text(recent)
+
+    async def _session_brief(self, a: dict[str, Any], caller: Caller) -> str:
+        text, project, how = await self._face.handoffs.session_brief(caller=caller, project=a.get("project"))
+        return mcp_text.brief_text(text, project, how)
+
+    async def _session_close(self, a: dict[str, Any], caller: Caller) -> str:
+        view = await self._face.handoffs.session_close(
+            caller=caller, summary=a["summary"], next_steps=a.get("next_steps", "")
+        )
+        return mcp_text.handoff_text(view, "Recorded in the handoff of this session:")
+
+    async def _handoff_begin(self, a: dict[str, Any], caller: Caller) -> str:
+        view = await self._face.handoffs.begin(
+            caller=caller,
+            summary=a["summary"],
+            next_steps=a.get("next_steps", ""),
+            title=a.get("title", ""),
+            to=a.get("to"),
+            project=a.get("project"),
+        )
+        return mcp_text.handoff_text(view, "Handed over; the next session here is offered it:")
+
+    async def _handoff_list(self, a: dict[str, Any], caller: Caller) -> str:
+        found = await self._face.handoffs.listed(
+            caller=caller, project=a.get("project"), state=a.get("state"), limit=a.get("limit", 20)
+        )
+        return mcp_text.handoffs_text(found)
+
+    async def _handoff_claim(self, a: dict[str, Any], caller: Caller) -> str:
+        view, text = await self._face.handoffs.claim(caller=caller, handoff=a["handoff"])
+        return f"{mcp_text.handoff_text(view, 'It is yours:')}\n{text}"
+
+    async def _handoff_cancel(self, a: dict[str, Any], caller: Caller) -> str:
+        view = await self._face.handoffs.cancel(caller=caller, handoff=a["handoff"], reason=a.get("reason", ""))
+        return mcp_text.handoff_text(view, "Cancelled:")
 
     async def _status(self, a: dict[str, Any], caller: Caller) -> str:
         return mcp_text.status_text(await self._face.status())

@@ -10,7 +10,7 @@ from typing import Any
 
 from aimemory.brief.fence import defang, fence
 from aimemory.errors import Conflict
-from aimemory.model.answers import Found, PageView, Recent, Written
+from aimemory.model.answers import Found, HandoffList, HandoffView, PageView, Recent, Written
 from aimemory.model.page import Hit, total_text
 from aimemory.sessions.quoting import clip, one_line
 
@@ -92,6 +92,41 @@ def recent_text(recent: Recent) -> str:
         start = f"- {_line(item.when, 40)} [{_line(item.kind, 40)}] "
         lines.append(start + _line(item.title, max(20, room - len(start) - len(tail))) + tail)
     return "\n".join([head, fenced("\n".join(lines)), "memory_read_page reads a page in full by its path."])
+
+
+def brief_text(text: str, project: str | None, how: str) -> str:
+    """A brief, which is fenced already."""
+    head = _project_line(project, how)
+    return f"{head}\n{text}" if text else f"{head}\nNothing is recorded here yet, and no handoff is open."
+
+
+def handoff_text(view: HandoffView, head: str) -> str:
+    """One handoff after something was done to it."""
+    return f"{head}\n{fenced(_handoff_line(view, 1_000))}"
+
+
+def handoffs_text(found: HandoffList) -> str:
+    """One line per handoff, those that can be taken first."""
+    head = _project_line(found.project, found.project_how)
+    if not found.handoffs:
+        return f"{head}\nThere is no handoff here."
+    room = min(_LISTING_CHARS // len(found.handoffs), 700)
+    lines = [_handoff_line(view, room) for view in found.handoffs]
+    return "\n".join([head, fenced("\n".join(lines)), "memory_handoff_claim takes an open one by its id."])
+
+
+def _handoff_line(view: HandoffView, room: int) -> str:
+    state = view.state if view.page else f"{view.state}, its session is not closed"
+    who = f", taken by {view.claimed_by_harness or view.claimed_by_user} {view.claimed}" if view.claimed else ""
+    facts = [
+        f"of {view.harness or 'an MCP client'}, changed {view.changed}",
+        view.branch and f"branch {view.branch}",
+        view.to and f"for {view.to}",
+        view.page,
+    ]
+    tail = "".join(f" · {_line(fact, 200)}" for fact in facts if fact)
+    start = f"- {view.id} [{_line(state + who, 160)}] "
+    return start + _line(view.title or "without a title", max(20, room - len(start) - len(tail))) + tail
 
 
 def status_text(status: Mapping[str, Any]) -> str:

@@ -114,6 +114,73 @@ TOOLS: tuple[ToolSpec, ...] = (
         },
     ),
     ToolSpec(
+        "memory_session_brief",
+        "Brief for this session",
+        "What earlier sessions left for you here: the handoff that is offered to you or that you have, rules, who else "
+        "is at work. Use it at the start when no brief was shown, or after losing context. A handoff in it becomes "
+        "yours with your next tool call.",
+        {"project": _PROJECT},
+        read_only=False,
+    ),
+    ToolSpec(
+        "memory_session_close",
+        "Sum up this session",
+        "Call it before you stop or when the user ends the work: your summary goes into this session's handoff, marked "
+        "as your own words, beside what was observed. Say what is done, what is open, what failed. It ends nothing.",
+        {
+            "summary": _text("What is done, what is open, what was tried and dropped, what fails."),
+            "next_steps": _text("What the next agent should do first."),
+        },
+        ("summary",),
+        read_only=False,
+    ),
+    ToolSpec(
+        "memory_handoff_begin",
+        "Hand over by hand",
+        "Hand this work to another agent, person or machine on purpose. Only when the user asks for a handoff: every "
+        "session is handed over by itself. To see what is open use memory_handoff_list.",
+        {
+            "summary": _text("What is done, what is open, what was tried and dropped, what fails."),
+            "next_steps": _text("What the next agent should do first."),
+            "title": _text("Short title of the work."),
+            "to": _text("For whom: a harness such as codex, a user or a machine; anyone if left out."),
+            "project": _PROJECT,
+        },
+        ("summary",),
+        read_only=False,
+    ),
+    ToolSpec(
+        "memory_handoff_list",
+        "List handoffs",
+        "Which handoffs are open here, who has taken which. It changes nothing.",
+        {
+            "state": _text("Only these.", enum=["open", "claimed", "done", "cancelled", "expired"]),
+            "project": _PROJECT,
+            "limit": _whole("How many; 20 if left out.", 1, 50),
+        },
+    ),
+    ToolSpec(
+        "memory_handoff_claim",
+        "Take a handoff",
+        "Take an open handoff by its id, when it was not offered to you in your brief and the user wants you to go on "
+        "with it. Only one session can have it; the answer holds what it carries.",
+        {"handoff": _text("Id of the handoff, as a brief or memory_handoff_list gave it.")},
+        ("handoff",),
+        read_only=False,
+    ),
+    ToolSpec(
+        "memory_handoff_cancel",
+        "Cancel a handoff",
+        "Withdraw a handoff that nobody should go on with. Its page stays, marked as cancelled.",
+        {
+            "handoff": _text("Id of the handoff, as memory_handoff_list gave it."),
+            "reason": _text("Why, in a few words."),
+        },
+        ("handoff",),
+        read_only=False,
+        idempotent=False,
+    ),
+    ToolSpec(
         "memory_status",
         "Memory status",
         "Show whether memory works: what is running, what was captured last and what failed. Use it when results look "

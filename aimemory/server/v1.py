@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from aimemory.api import Memory
-from aimemory.errors import UserError
+from aimemory.errors import NotFound, UserError
 from aimemory.model.answers import Caller
 from aimemory.server.hook import read_body
 
@@ -37,6 +37,12 @@ class Api:
             Route("/api/v1/where", self.where),
             Route("/api/v1/projects", self.projects),
             Route("/api/v1/projects/alias", self.alias, methods=["POST"]),
+            Route("/api/v1/sessions", self.sessions),
+            Route("/api/v1/trail", self.trail),
+            Route("/api/v1/why", self.why),
+            Route("/api/v1/handoffs", self.handoffs),
+            Route("/api/v1/handoffs/begin", self.begin, methods=["POST"]),
+            Route("/api/v1/handoffs/{action}", self.change, methods=["POST"]),
             Route("/api/v1/reindex", self.reindex, methods=["POST"]),
             Route("/api/v1/stop", self.stop, methods=["POST"]),
         ]
@@ -107,6 +113,76 @@ class Api:
             raise UserError("Give a project and an alias.")
         return JSONResponse(await self._memory.project_alias(given["project"], given["alias"]))
 
+    async def sessions(self, request: Request) -> Response:
+        q = request.query_params
+        if name := q.get("session"):
+            return JSONResponse(dataclasses.asdict(await self._memory.handoffs.session_get(name)))
+        found, project, how = await self._memory.handoffs.session_list(
+            caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=_number(q.get("limit"), "limit", 20)
+        )
+        return JSONResponse(
+            {"sessions": [dataclasses.asdict(one) for one in found], "project": project, "project_how": how}
+        )
+
+    async def trail(self, request: Request) -> Response:
+        q = request.query_params
+        steps, project, how = await self._memory.handoffs.trail(
+            caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=_number(q.get("limit"), "limit", 20)
+        )
+        return JSONResponse(
+            {"steps": [dataclasses.asdict(step) for step in steps], "project": project, "project_how": how}
+        )
+
+    async def why(self, request: Request) -> Response:
+        q = request.query_params
+        steps = await self._memory.handoffs.why(
+            caller=Caller(cwd=q.get("cwd")), about=q.get("about") or None, project=q.get("project")
+        )
+        return JSONResponse({"steps": [dataclasses.asdict(step) for step in steps]})
+
+    async def handoffs(self, request: Request) -> Response:
+        q = request.query_params
+        caller = Caller(cwd=q.get("cwd"))
+        if name := q.get("handoff"):
+            view, steps = await self._memory.handoffs.get(name, caller)
+            return JSONResponse(
+                {"handoff": dataclasses.asdict(view), "steps": [dataclasses.asdict(step) for step in steps]}
+            )
+        found = await self._memory.handoffs.listed(
+            caller=caller, project=q.get("project"), state=q.get("state") or None,
+            limit=_number(q.get("limit"), "limit", 20),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(found))
+
+    async def begin(self, request: Request) -> Response:
+        given = await _body(request, {
+            "summary": str, "next_steps": str, "title": str, "to": str, "project": str, **_CALLER,
+        })  # fmt: skip
+        view = await self._memory.handoffs.begin(
+            caller=_caller(given), summary=given.get("summary", ""), next_steps=given.get("next_steps", ""),
+            title=given.get("title", ""), to=given.get("to"), project=given.get("project"),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(view), status_code=201)
+
+    async def change(self, request: Request) -> Response:
+        """`claim`, `release` or `cancel`."""
+        given = await _body(request, {"handoff": str, "reason": str, **_CALLER})
+        handoff, caller = given.get("handoff", ""), _caller(given)
+        if not handoff.strip():
+            raise UserError("Name a handoff.")
+        face = self._memory.handoffs
+        match request.path_params["action"]:
+            case "claim":
+                view, text = await face.claim(caller=caller, handoff=handoff)
+                return JSONResponse({"handoff": dataclasses.asdict(view), "text": text})
+            case "release":
+                view = await face.release(caller=caller, handoff=handoff)
+            case "cancel":
+                view = await face.cancel(caller=caller, handoff=handoff, reason=given.get("reason", ""))
+            case _:
+                raise NotFound("A handoff can be begun, claimed, released and cancelled.")
+        return JSONResponse({"handoff": dataclasses.asdict(view)})
+
     async def reindex(self, request: Request) -> Response:
         async def lines() -> AsyncIterator[bytes]:
             async for step in self._reindex():
@@ -117,6 +193,13 @@ class Api:
     async def stop(self, request: Request) -> Response:
         self._stop()
         return JSONResponse({"stopping": True})
+
+
+_CALLER: dict[str, type] = {"cwd": str, "harness": str, "session": str}
+
+
+def _caller(given: dict[str, Any]) -> Caller:
+    return Caller(cwd=given.get("cwd"), harness=given.get("harness"), session=given.get("session"))
 
 
 async def _body(request: Request, fields: dict[str, type]) -> dict[str, Any]:

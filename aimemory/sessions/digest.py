@@ -204,14 +204,14 @@ def _files_changed(state: SessionState, git: GitSummary | None) -> str:
 
 def _uncommitted(git: GitSummary | None) -> str:
     if git is None or git.uncommitted is None:
-        return f"Uncommitted when the session was closed: not checked{_because(git)}.\n"
+        return f"Uncommitted when this was written: not checked{_because(git)}.\n"
     when = "" if git.checked_at_ns is None else f", checked {rfc3339_local(git.checked_at_ns)}"
     files = [f"- {code(path)}" for path in git.uncommitted]
     files += [f"- {code(path)} (untracked)" for path in git.untracked or ()]
     untracked = "; untracked files not checked" if git.untracked is None else ""
     if not files:
-        return f"Uncommitted when the session was closed: nothing (git{when}{untracked}).\n"
-    head = f"Uncommitted when the session was closed (git{when}{untracked}):\n"
+        return f"Uncommitted when this was written: nothing (git{when}{untracked}).\n"
+    head = f"Uncommitted when this was written (git{when}{untracked}):\n"
     return f"{head}\n{_listed(files, _FILES_BYTES // 2)}"
 
 

@@ -69,6 +69,10 @@ class Claims:
             except TimeoutError:
                 raise Unavailable("Handoffs are not known yet: the index is being built. Try again.") from None
 
+    async def level(self) -> None:
+        """Wait until the index shows every line that is durable now: what a page tells of is read from it."""
+        await self._projector.reached(self._writer.last_seq)
+
     @property
     def is_ready(self) -> bool:
         return self._loaded.is_set()

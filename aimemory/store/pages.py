@@ -59,11 +59,16 @@ class Pages:
         self._held: dict[str, str] = {}
         self._folders: dict[str, ProjectId] | None = None
         self._on_project_pages: Callable[[Sequence[str]], Awaitable[None]] | None = None
+        self._on_edit: Callable[[str, bytes], None] = _ignore
         self.last = Reconciled()
 
     def tell_of_projects(self, callback: Callable[[Sequence[str]], Awaitable[None]]) -> None:
         """Have `callback` awaited with the paths of pages that declare a project and that changed or went."""
         self._on_project_pages = callback
+
+    def tell_of_edits(self, callback: Callable[[str, bytes], None]) -> None:
+        """Have `callback` called with path and bytes of every page that somebody else than us wrote."""
+        self._on_edit = callback
 
     @property
     def held(self) -> dict[str, str]:
@@ -161,6 +166,7 @@ class Pages:
                 self._commit(path, raw, Actor(by.user or self._actor.user, self._actor.machine), "Add")
             else:
                 self._commit(path, raw, self._actor, "Edit by hand")
+                self._on_edit(path, raw)
         return len(missing)
 
     def _check(self, path: str, expected: Version | None) -> None:
@@ -209,6 +215,7 @@ class Pages:
             if last is None or not last.is_ours(version):
                 by_hand += 1
                 self._commit(path, raw, self._actor, "Edit by hand")
+                self._on_edit(path, raw)
         if same:
             await self._projector.execute(lambda db: touch_pages(db, same))
         await self._index(changed, stats)
@@ -281,6 +288,10 @@ class Pages:
             await self._projector.execute(partial(_assign, folder, folders.get(folder)))
         if self._on_project_pages is not None:
             await self._on_project_pages(touched)
+
+
+def _ignore(path: str, raw: bytes) -> None:
+    return
 
 
 def _upsert(rows: list[Sanitized[PageRow]], db: sqlite3.Connection) -> None:

@@ -151,7 +151,7 @@ def test_unknown_git_is_said_as_unknown_and_never_as_clean() -> None:
     e = Events()
     slow = GitSummary(branch="main", head="a" * 40, reason="git took longer than 350 ms")
     body = page(e.prompt("Go"), git=slow).body
-    assert "Uncommitted when the session was closed: not checked: git took longer than 350 ms." in body
+    assert "Uncommitted when this was written: not checked: git took longer than 350 ms." in body
     assert "nothing (git" not in body
     assert "Branch and head: not checked" in page(e.prompt("Go")).body
 
@@ -161,10 +161,10 @@ def test_git_facts_name_their_source_and_time() -> None:
     git = GitSummary("main", "0123456789abcdef", "Add it", ("a.py",), ("new.txt",), checked_at_ns=START_NS)
     body = page(e.prompt("Go"), git=git).body
     assert "- Branch: `main` (git)\n- Head: `0123456789ab` `Add it` (git)" in body
-    assert re.search(r"Uncommitted when the session was closed \(git, checked 20\d\d-", body)
+    assert re.search(r"Uncommitted when this was written \(git, checked 20\d\d-", body)
     assert "- `a.py`\n- `new.txt` (untracked)" in body
     clean = GitSummary("main", "0" * 40, uncommitted=(), untracked=())
-    assert "closed: nothing (git)" in page(e.prompt("Go"), git=clean).body
+    assert "written: nothing (git)" in page(e.prompt("Go"), git=clean).body
 
 
 def test_an_end_that_was_not_reported_says_when_the_last_event_was_and_why_it_counts_as_closed() -> None:

@@ -1,0 +1,388 @@
+"""The baton: written, offered, taken once, given back or done; seen from two agents and from the command line."""
+
+import json
+import time
+
+import pytest
+from agents import Agent, closed, handed_over, handoffs, in_state
+from living import Daemon, repository
+
+
+@pytest.fixture
+def app(tmp_path):
+    return repository(tmp_path / "home" / "app")
+
+
+def handoff_pages(daemon):
+    return daemon.pages("*/*/handoffs/**/*.md")
+
+
+def test_what_a_killed_session_did_is_offered_to_the_next_agent_and_becomes_its_own_with_its_first_tool_call(
+    daemon, app
+):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files")
+    codex = Agent(daemon, "codex", "x1", app)
+
+    brief = codex.start()
+
+    (offered,) = handoffs(daemon, app)
+    assert f"Handoff {offered['id']} is offered to you" in brief and "not closed" in brief
+    assert "Fix the parser for empty files" in brief and "parser.py" in brief and "test_parser.py::test_empty" in brief
+    assert offered["page"] is None and offered["state"] == "open" and not handoff_pages(daemon)
+
+    codex.prompt("go on")
+    codex.runs("ls")
+
+    (claimed,) = in_state(daemon, app, "claimed")
+    assert claimed["id"] == offered["id"] and claimed["claimed_by_harness"] == "codex"
+    (page,) = daemon.wait(lambda: handoff_pages(daemon), "its page is written when it is taken")
+    text = page.read_text()
+    assert "status: open" in text and "not closed, last event" in text and "test_parser.py::test_empty" in text
+
+
+def test_who_used_the_baton_hands_on_and_the_chain_says_so(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files")
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.prompt("go on")
+    codex.runs("make")
+    in_state(daemon, app, "claimed")
+    codex.stops("The parser is fixed.")
+    codex.ends()
+
+    (done,) = in_state(daemon, app, "done")
+    (following,) = in_state(daemon, app, "open")
+    assert following["continues"] == done["id"] and following["title"] == "Fix the parser for empty files"
+    page = next(page for page in handoff_pages(daemon) if done["id"][:6] in page.name)
+    daemon.wait(lambda: "status: done" in page.read_text(), "the page's status follows")
+
+    third = Agent(daemon, "claude-code", "c2", app).start()
+    assert f"Handoff {following['id']} is offered to you" in third
+    assert f"It continues handoff {done['id']}" in third
+
+
+def test_who_did_not_use_it_gives_it_back_and_leaves_none_of_its_own(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.prompt("what is this about?")
+    codex.stops("It is about the parser.")
+    (claimed,) = in_state(daemon, app, "claimed")
+    codex.ends()
+    closed(daemon)
+
+    (again,) = handoffs(daemon, app)
+    assert again["id"] == claimed["id"] and again["state"] == "open" and again["claimed_by"] is None
+    why = daemon.get("/api/v1/why", cwd=str(app), about=claimed["claimed_by"])["steps"]
+    assert any("gave it back" in step["said"] for step in why)
+    assert f"Handoff {claimed['id']} is offered to you" in Agent(daemon, "codex", "x2", app).start()
+
+
+def test_starting_asking_and_a_sub_agent_take_nothing(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    reader = Agent(daemon, "claude-code", "c2", app)
+    reader.start()
+    reader.prompt("hello")
+    reader.send("PostToolUse", {
+        "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t-sub", "tool_response": {"stdout": ""},
+        "agent_id": "a1", "agent_type": "Explore",
+    })  # fmt: skip
+    reader.send("StopFailure", {"error": "rate_limit"})
+
+    assert [h["state"] for h in handoffs(daemon, app)] == ["open"]
+    assert not [line for line in daemon.lines("handoff") if line["data"]["op"] == "claim"]
+
+
+def test_of_two_that_hold_an_offer_the_first_to_work_has_it_and_the_other_reads_so_once(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    first, second = Agent(daemon, "codex", "x1", app), Agent(daemon, "claude-code", "c2", app)
+    briefs = [first.start(), second.start()]
+    assert all("is offered to you" in brief for brief in briefs)
+    first.prompt("go on")
+    first.runs("make")
+    (claimed,) = in_state(daemon, app, "claimed")
+
+    told = second.prompt("go on")
+    again = second.prompt("and now?")
+
+    assert f"Handoff {claimed['id']}, which you were offered, was taken by codex" in told
+    assert again == ""
+    second.runs("ls")
+    second.stops()
+    assert [line["data"]["op"] for line in daemon.lines("handoff")].count("claim") == 1
+
+
+@pytest.mark.promise("P7.1")
+def test_many_claims_in_one_instant_end_with_one_owner(daemon, app):
+    from concurrent.futures import ThreadPoolExecutor
+
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    agents = [Agent(daemon, "codex", f"x{n}", app) for n in range(8)]
+    for agent in agents:
+        assert "is offered to you" in agent.start()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda agent: agent.runs("make"), agents))
+
+    (claimed,) = in_state(daemon, app, "claimed")
+    assert len([line for line in daemon.lines("handoff") if line["data"]["op"] == "claim"]) == 1
+    assert claimed["claimed_by"]
+
+
+@pytest.mark.parametrize("quiet", [1])
+def test_a_live_session_is_named_and_its_work_is_offered_at_the_first_prompt_after_it_fell_quiet(tmp_path, quiet):
+    daemon = Daemon(tmp_path, handoff_quiet_seconds=quiet).start()
+    try:
+        app = repository(tmp_path / "home" / "app")
+        codex = Agent(daemon, "codex", "x1", app)
+        codex.start()
+        codex.prompt("Add a PDF export")
+        codex.runs("make test")
+        last = time.time()
+        claude = Agent(daemon, "claude-code", "c1", app)
+
+        brief = claude.start()
+        early = claude.prompt("what is going on?") if time.time() - last < quiet / 2 else ""
+
+        assert "At work here too" in brief and "Add a PDF export" in brief and "is offered to you" not in brief
+        assert early == ""
+        daemon.wait(lambda: time.time() - last > quiet, "the session fell quiet")
+        later = claude.prompt("go on")
+        assert "is offered to you" in later and "its session is not closed" in later and "Add a PDF export" in later
+        assert claude.prompt("go on") == ""
+        claude.edits("pdf.py")
+        (claimed,) = in_state(daemon, app, "claimed")
+        assert claimed["claimed_by_harness"] == "claude-code"
+    finally:
+        daemon.close()
+
+
+def test_a_session_that_goes_on_after_its_work_was_taken_leaves_the_next_handoff(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.runs("make")
+    (claimed,) = in_state(daemon, app, "claimed")
+
+    back = Agent(daemon, "claude-code", "c1", app)
+    back.prompt("now the docs")
+    back.edits("docs.md")
+    back.ends()
+    closed(daemon)
+
+    found = {h["id"]: h["state"] for h in handoffs(daemon, app)}
+    assert found.pop(claimed["id"]) == "claimed" and list(found.values()) == ["open"]
+
+
+def test_three_sessions_that_end_at_once_leave_three_handoffs_and_the_reader_sees_all(daemon, app):
+    for name in ("one", "two", "three"):
+        Agent(daemon, "claude-code", name, app).works(f"Work on part {name} of the parser")
+    for name in ("one", "two", "three"):
+        Agent(daemon, "claude-code", name, app).ends()
+    closed(daemon, 3)
+
+    assert len(handoffs(daemon, app, state="open")) == 3 == len(handoff_pages(daemon))
+    brief = Agent(daemon, "codex", "x1", app).start()
+    assert all(f"Work on part {name}" in brief for name in ("one", "two", "three"))
+    assert brief.count("is offered to you") == 1 and "Other open handoffs" in brief
+
+
+def test_a_session_that_did_nothing_leaves_none_and_why_says_so(daemon, app):
+    idle = Agent(daemon, "claude-code", "c1", app)
+    idle.start()
+    idle.prompt("hello")
+    idle.ends()
+    closed(daemon)
+
+    assert handoffs(daemon, app) == [] and handoff_pages(daemon) == []
+    (step,) = daemon.get("/api/v1/why", cwd=str(app))["steps"]
+    assert "it did nothing" in step["said"]
+
+
+def test_a_question_creates_nothing(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    before = len(daemon.lines())
+
+    for arguments in (["handoffs"], ["why"], ["trail"], ["sessions"], ["brief"]):
+        done = daemon.cli(*arguments, cwd=app)
+        assert done.returncode == 0, done.stderr
+
+    assert len(daemon.lines()) == before and handoff_pages(daemon) == []
+
+
+def test_a_handoff_by_hand_comes_first_and_only_to_whom_it_is_for(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("The automatic one")
+    made = daemon.cli(
+        "handoff", "begin", "--summary", "The release is half done.", "--next", "Run make release.", "--to", "codex",
+        "--title", "Release 2.0", "--json", cwd=app,
+    )  # fmt: skip
+    by_hand = json.loads(made.stdout)
+
+    other = Agent(daemon, "claude-code", "c2", app).start()
+    meant = Agent(daemon, "codex", "x1", app).start()
+
+    assert f"Handoff {by_hand['id']} is offered" not in other and "The automatic one" in other
+    assert f"Handoff {by_hand['id']} is offered to you" in meant
+    assert "The release is half done." in meant and "Run make release." in meant and "not checked" in meant
+
+
+def test_beginning_twice_rewrites_and_a_session_without_work_has_nothing_to_hand_over(daemon, app):
+    worker = Agent(daemon, "claude-code", "c1", app).works()
+    caller = {"cwd": str(app), "harness": "claude-code", "session": worker.session}
+    first = daemon.post("/api/v1/handoffs/begin", {"summary": "Half done.", **caller})
+    second = daemon.post("/api/v1/handoffs/begin", {"summary": "Nearly done.", **caller})
+    idle = Agent(daemon, "codex", "x9", app)
+    idle.start()
+    status, _, body = daemon.request(
+        "POST", "/api/v1/handoffs/begin", {"summary": "x", "cwd": str(app), "harness": "codex", "session": "x9"}
+    )
+
+    assert first["id"] == second["id"] and first["page"] == second["page"]
+    text = (daemon.data.wiki / second["page"]).read_text()
+    assert "Nearly done." in text and "Half done." not in text
+    assert status == 400 and b"Nothing was done" in body
+    assert len(handoffs(daemon, app)) == 1
+
+
+def test_cancelled_is_offered_to_nobody_and_its_page_says_so(daemon, app):
+    Agent(daemon, "claude-code", "c1", app).works().ends()
+    made = handed_over(daemon, app)
+    done = daemon.cli("handoff", "cancel", made["id"][:6], "--reason", "not needed", cwd=app)
+
+    assert done.returncode == 0, done.stderr
+    assert "status: cancelled" in (daemon.data.wiki / made["page"]).read_text()
+    assert "is offered to you" not in Agent(daemon, "codex", "x1", app).start()
+    again = daemon.cli("handoff", "cancel", made["id"], cwd=app)
+    assert again.returncode == 3 and "is cancelled since" in again.stderr
+
+
+def test_a_person_takes_and_gives_back(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    (open_one,) = handoffs(daemon, app)
+    taken = daemon.cli("handoff", "claim", open_one["id"], cwd=app)
+
+    assert taken.returncode == 0 and "Fix the parser" in taken.stdout
+    assert "is offered to you" not in Agent(daemon, "codex", "x1", app).start()
+    assert daemon.cli("handoff", "release", open_one["id"], cwd=app).returncode == 0
+    assert "is offered to you" in Agent(daemon, "codex", "x2", app).start()
+
+
+def test_before_a_compaction_the_page_is_written_but_not_offered_and_the_session_reads_its_own_state_after(daemon, app):
+    worker = Agent(daemon, "claude-code", "c1", app).works("Fix the parser for empty files")
+    worker.send("PreCompact", {"trigger": "auto"})
+    (page,) = daemon.wait(lambda: handoff_pages(daemon), "the page is written before the compaction")
+
+    assert "about to be compacted" in page.read_text()
+    assert "is offered to you" not in Agent(daemon, "codex", "x1", app).start()
+    after = worker.start("compact")
+    assert "This session before its context was compacted" in after and "Fix the parser for empty files" in after
+    assert not daemon.pages()  # no session page: it goes on
+    worker.ends()
+    closed(daemon)
+    assert len(handoff_pages(daemon)) == 1 and "ended" in page.read_text()
+
+
+def test_at_a_limit_the_page_is_written_at_once(daemon, app):
+    worker = Agent(daemon, "claude-code", "c1", app).works()
+    worker.send("StopFailure", {"error": "rate_limit", "error_details": "limit reached"})
+
+    (page,) = daemon.wait(lambda: handoff_pages(daemon), "the page is written at the limit")
+    assert "ended with an error" in page.read_text()
+
+
+def test_a_page_that_a_person_edited_is_only_added_to_and_one_he_deleted_is_not_made_again(daemon, app):
+    worker = Agent(daemon, "claude-code", "c1", app).works()
+    worker.ends()
+    made = handed_over(daemon, app)
+    page = daemon.data.wiki / made["page"]
+    mine = page.read_text() + "\nMy own remark.\n"
+    page.write_text(mine)
+    worker.prompt("now the docs")
+    worker.edits("docs.md")
+    worker.ends()
+    closed(daemon, 2)
+
+    assert (
+        page.read_text().startswith(mine.rstrip()) and "## Later" in page.read_text() and "docs.md" in page.read_text()
+    )
+    page.unlink()
+    worker.prompt("and the changelog")
+    worker.edits("CHANGELOG.md")
+    worker.ends()
+    closed(daemon, 3)
+    assert not page.exists()
+    assert "is offered to you" not in Agent(daemon, "codex", "x1", app).start()
+
+
+def test_a_status_that_a_person_wrote_is_a_command(daemon, app):
+    Agent(daemon, "claude-code", "c1", app).works().ends()
+    made = handed_over(daemon, app)
+    page = daemon.data.wiki / made["page"]
+    page.write_text(page.read_text().replace("status: open", "status: done"))
+    daemon.post("/api/v1/page", {"title": "Any", "body": "A write takes in what changed outside.", "cwd": str(app)})
+
+    (done,) = in_state(daemon, app, "done")
+    assert done["id"] == made["id"]
+
+
+@pytest.mark.promise("P1.5")
+def test_a_rebuilt_index_knows_the_same_handoffs(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.runs("make")
+    in_state(daemon, app, "claimed")
+    codex.ends()
+    closed(daemon)
+    Agent(daemon, "claude-code", "c2", app, ago_s=60).works("Another thing")
+    Agent(daemon, "codex", "x2", app).start()
+    before = handoffs(daemon, app)
+
+    daemon.stop()
+    daemon.data.index.unlink()
+    daemon.start()
+    daemon.wait(lambda: daemon.status()["index"]["state"] == "level", "the index is rebuilt")
+
+    assert handoffs(daemon, app) == before and {h["state"] for h in before} == {"open", "done"}
+
+
+@pytest.mark.promise("P7.2")
+def test_a_claim_that_a_kill_interrupted_is_finished_at_the_next_start(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    codex = Agent(daemon, "codex", "x1", app)
+    assert "is offered to you" in codex.start()
+    daemon.kill()
+    # The event reached the spool only: the agent goes on while nobody listens.
+    daemon.data.down_marker.touch()
+    daemon.hook("codex", "PreToolUse", {
+        "session_id": "x1", "cwd": str(app), "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": {"command": "make"}, "tool_use_id": "t-late",
+    }, app)  # fmt: skip
+    daemon.wait(lambda: any(daemon.data.spool.glob("*.json")), "the event is spooled")
+    daemon.data.down_marker.unlink()
+    daemon.start()
+
+    (claimed,) = in_state(daemon, app, "claimed")
+    assert claimed["claimed_by_harness"] == "codex"
+    daemon.wait(lambda: handoff_pages(daemon), "its page is written")
+
+
+def test_the_brief_is_the_same_bytes_while_nothing_changed_and_comes_once(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    codex = Agent(daemon, "codex", "x1", app)
+    first = codex.start()
+
+    assert first and codex.start("startup") == ""
+    assert [codex.prompt(f"request {n}") for n in range(20)] == [""] * 20
+    asked = [daemon.get("/api/v1/brief", cwd=str(app))["text"] for _ in range(2)]
+    assert asked[0] == asked[1] != ""
+
+
+def test_two_worktrees_are_told_apart(daemon, app, tmp_path):
+    from living import git
+
+    other = tmp_path / "home" / "app-wt"
+    git(app, "worktree", "add", "-q", "-b", "topic", str(other))
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Work in the main checkout")
+    brief = Agent(daemon, "codex", "x1", other).start()
+
+    assert f"in `{app}`" in brief
