@@ -20,6 +20,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recent": ("pages", "What was written or recorded last."),
     "brief": ("pages", "Print what the next agent would be told here."),
     "reindex": ("upkeep", "Rebuild the search index from the files."),
+    "connect": ("connect", "Register hooks and the MCP server with coding agents."),
+    "disconnect": ("connect", "Take them out again, to the same bytes."),
     "hook": ("upkeep", "Send one event, as a vendor's hook does."),
     "mcp": ("upkeep", "Serve MCP on standard input and output."),
     "service": ("service", "Install or remove the systemd user service."),
