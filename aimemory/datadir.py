@@ -169,11 +169,11 @@ def replace_file(path: Path, content: bytes, *, expected: bytes | None, mode: in
             file.flush()
             _dress(file.fileno(), path, old, mode)
             os.fsync(file.fileno())
+            if _content_or_none(path) != expected:
+                raise Changed(f"{path} was changed by somebody else just now. Run the command again.")
             if name is None:
                 name = path.parent / f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
                 _give_name(file.fileno(), name)
-            if _content_or_none(path) != expected:
-                raise Changed(f"{path} was changed by somebody else just now. Run the command again.")
             name.replace(path)
     except BaseException:
         if name is not None:

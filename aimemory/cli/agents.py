@@ -11,6 +11,7 @@ from aimemory.errors import UserError
 from aimemory.harness.registry import Registry, load_registry
 from aimemory.harness.spec import HarnessSpec
 from aimemory.install.agent import SERVER_NAME, Agent, Hook, HookFile, Keys, Launchers, ServerFile, Switch, Trust
+from aimemory.install.state import PartState, State, state_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,21 @@ def looked_for(agent: Agent) -> str:
 
 def launchers(config: Config) -> Launchers:
     return Launchers(config.data.hook_launcher, config.data.mcp_launcher)
+
+
+def states(config: Config) -> list[State]:
+    """How every agent that is used here stands. Raises UserError as `known_agents`."""
+    places = launchers(config)
+    return [state_of(agent, places) for agent in known_agents(config).agents.values() if is_detected(agent)]
+
+
+def state_data(state: State) -> dict[str, object]:
+    """A state as JSON."""
+
+    def part(found: PartState | None) -> dict[str, str] | None:
+        return None if found is None else {"state": found.code, "detail": found.detail}
+
+    return {"harness": state.agent, "hooks": part(state.hooks), "mcp": part(state.mcp)}
 
 
 def _agent(spec: HarnessSpec, config: Config, home: str | None) -> Agent:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from aimemory.cli.agents import Known, chosen, is_detected, known_agents, launchers, looked_for
+from aimemory.cli.agents import Known, chosen, is_detected, known_agents, launchers, looked_for, state_data
 from aimemory.cli.client import Client
 from aimemory.cli.output import clean, cleaned, json_option, note, print_json, translated
 from aimemory.cli.selftest import SelfTest, self_test
@@ -163,17 +163,11 @@ def _as_data(run: _Run, states: list[State], places: Launchers) -> dict[str, Any
             }
             for done in run.done
         ],
-        "states": [
-            {"harness": state.agent, "hooks": _part(state.hooks), "mcp": _part(state.mcp)} for state in states
-        ],
+        "states": [state_data(state) for state in states],
         "self_tests": [
             {"harness": test.agent, "ok": test.ok, "said": test.said, "took_ms": test.took_ms} for test in run.tests
         ],
     }  # fmt: skip
-
-
-def _part(part: Any) -> dict[str, str] | None:
-    return None if part is None else {"state": part.code, "detail": part.detail}
 
 
 def _print(run: _Run, states: list[State], places: Launchers) -> None:

@@ -96,7 +96,7 @@ class Applier:
                 original_hash=digest(change.before) if change.before is not None else None,
                 is_restorable=not job.holds_ours(change.before),
                 parts=change.parts,
-                folders=folders or (earlier.folders if earlier else ()),
+                folders=_ours_above(change.target, files, folders),
                 empties=change.empties or (earlier.empties if earlier else ()),
             )
         write_record(self._data.connect_record, files)
@@ -114,6 +114,12 @@ def _made(folder: Path) -> tuple[str, ...]:
     for path in reversed(missing):
         path.mkdir(mode=0o700, exist_ok=True)
     return tuple(str(path) for path in reversed(missing))
+
+
+def _ours_above(target: Path, files: dict[str, Written], made: tuple[str, ...]) -> tuple[str, ...]:
+    """Directories above a file that were made just now or for another file of ours, outermost first."""
+    ours = {*made, *(folder for written in files.values() for folder in written.folders)}
+    return tuple(str(path) for path in reversed(target.parents) if str(path) in ours)
 
 
 def _remove_empty(folders: tuple[str, ...]) -> None:

@@ -25,6 +25,7 @@ def write_record(file: Path, files: Mapping[str, Written]) -> None:
     if not files:
         file.unlink(missing_ok=True)
         return
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     body = {"version": _VERSION, "files": {path: asdict(written) for path, written in sorted(files.items())}}
     write_atomic(file, json.dumps(body, indent=2).encode() + b"\n")
 

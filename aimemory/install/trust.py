@@ -17,6 +17,9 @@ _DEFAULT_S = 600
 _SHORT = {"SessionEnd": 3, "Interrupt": 3}
 """Events whose timeout Codex cuts, in seconds; one second where none is given."""
 
+_NO_MATCHER = frozenset(["UserPromptSubmit", "Stop", "Interrupt"])
+"""Events whose matcher Codex doesn't look at."""
+
 
 def codex_verdict(
     noted: Mapping[str, Any], sources: tuple[str, ...], place: tuple[str, int, int], group: Mapping[str, Any]
@@ -38,9 +41,9 @@ def codex_hash(event: str, group: Mapping[str, Any]) -> str:
     handler = dict(group["hooks"][0])
     longest = _SHORT.get(event)
     timeout = handler.get("timeout", 1 if longest else _DEFAULT_S)
-    normal = {**handler, "async": handler.get("async", False), "timeout": min(timeout, longest or timeout)}
+    normal = {**handler, "async": handler.get("async", False), "timeout": max(1, min(timeout, longest or timeout))}
     identity: dict[str, Any] = {"event_name": _snake(event), "hooks": [normal]}
-    if group.get("matcher") is not None:
+    if group.get("matcher") is not None and event not in _NO_MATCHER:
         identity["matcher"] = group["matcher"]
     canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return "sha256:" + hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
