@@ -6,7 +6,7 @@ Which value wins: a flag, then `AIMEMORY_<SECTION>_<KEY>`, then the file, then t
 import os
 import pwd
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -184,6 +184,12 @@ def load_config(
         child_env=_child_env(env, root),
         temp_dirs=tuple(dict.fromkeys(filter(None, ("/tmp", "/var/tmp", env.get("TMPDIR"))))),
     )
+
+
+def vendor_variables(names: Iterable[str], env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables of agents' own that their data files name, as far as they are set and not empty."""
+    env = os.environ if env is None else env
+    return {name: env[name] for name in names if env.get(name)}
 
 
 def _child_env(env: Mapping[str, str], root: Path) -> dict[str, str]:

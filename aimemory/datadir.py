@@ -3,6 +3,7 @@
 Owns modes, the instance lock, atomic replacement and sync. Standard library only: the hook client uses it.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from aimemory.errors import Damaged, Unavailable, UserError
+from aimemory.errors import Conflict, Damaged, Unavailable, UserError
 
 _SUN_PATH_BYTES = 100
 """Unix socket paths are limited to 104 (BSD, macOS) or 108 bytes (Linux); stay below both."""
@@ -45,6 +46,8 @@ class DataDir:
         self.down_marker: Path = root / "down"
         self.actor_file: Path = root / "actor.json"
         self.config: Path = root / "config.toml"
+        self.connect_record: Path = root / "connect.json"
+        self.connect_backups: Path = root / "backups" / "connect"
 
     @property
     def socket(self) -> Path:
@@ -144,6 +147,100 @@ def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
         Path(temp).unlink(missing_ok=True)
         raise
     sync_dir(path.parent)
+
+
+class Changed(Conflict):
+    """A file is no longer what it was when its new content was made."""
+
+
+def replace_file(path: Path, content: bytes, *, expected: bytes | None, mode: int) -> None:
+    """Replace somebody else's file in one step, if it still holds `expected` (None: does not exist) right before.
+
+    Mode, owner and extended attributes of an existing file are kept; `mode` is for a new one. Nothing is left beside it
+    by a full disk or a kill: the new content has no name until it is complete. `path` must not be a link.
+    Raises Changed, OSError.
+    """
+    remove_leftovers(path.parent)
+    old = _stat_or_none(path)
+    fd, name = _nameless(path.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+            file.flush()
+            _dress(file.fileno(), path, old, mode)
+            os.fsync(file.fileno())
+            if _content_or_none(path) != expected:
+                raise Changed(f"{path} was changed by somebody else just now. Run the command again.")
+            if name is None:
+                name = path.parent / f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
+                _give_name(file.fileno(), name)
+            name.replace(path)
+    except BaseException:
+        if name is not None:
+            name.unlink(missing_ok=True)
+        raise
+    sync_dir(path.parent)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Temporary files of ours that a kill between two system calls has left, older than a minute."""
+    for path in folder.glob(f"{TEMP_PREFIX}*"):
+        try:
+            if time.time() - path.lstat().st_mtime > 60:
+                path.unlink()
+        except OSError:
+            continue
+
+
+def _nameless(folder: Path) -> tuple[int, Path | None]:
+    """A file without a name in that folder, or a temporary one where the system knows no such thing."""
+    if hasattr(os, "O_TMPFILE") and Path("/proc/self/fd").exists():
+        try:
+            return os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600), None
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL):
+                raise
+    fd, temp = tempfile.mkstemp(prefix=TEMP_PREFIX, dir=folder)
+    return fd, Path(temp)
+
+
+def _give_name(fd: int, name: Path) -> None:
+    """Only with a directory's descriptor does Python follow the link in /proc."""
+    folder = os.open(name.parent, os.O_RDONLY)
+    try:
+        os.link(f"/proc/self/fd/{fd}", name.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
+
+
+def _dress(fd: int, path: Path, old: os.stat_result | None, mode: int) -> None:
+    """Owner, mode and extended attributes of the file that is replaced. Raises OSError if the owner can't be kept."""
+    if old is None:
+        os.fchmod(fd, mode)
+        return
+    now = os.fstat(fd)
+    if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
+        os.fchown(fd, old.st_uid, old.st_gid)
+    os.fchmod(fd, stat.S_IMODE(old.st_mode))
+    for name in os.listxattr(path) if hasattr(os, "listxattr") else ():
+        try:
+            os.setxattr(fd, name, os.getxattr(path, name))
+        except OSError:  # security labels are the system's to give
+            continue
+
+
+def _stat_or_none(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _content_or_none(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 # -- the instance lock -----------------------------------------------------------------------------------------------

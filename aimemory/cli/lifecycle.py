@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from aimemory import __version__
+from aimemory.cli.agents import state_data, states
 from aimemory.cli.client import Client, start_daemon, wait_until_down
-from aimemory.cli.output import cleaned, json_option, note, print_json, translated
+from aimemory.cli.output import clean, cleaned, json_option, note, print_json, translated
 from aimemory.cli.service import UNITS, is_installed, systemctl
 from aimemory.config import Config, load_config, load_place
 from aimemory.datadir import lock_holder
-from aimemory.errors import Unavailable
+from aimemory.errors import Unavailable, UserError
 
 _STOP_LIMIT_S = 8.0
 
@@ -120,15 +121,33 @@ def status(as_json: bool) -> None:
     if not client.alive():
         report = _status_without_daemon(config)
         if as_json:
-            print_json(report)
+            print_json({**report, "harnesses": _harnesses(config)})
         else:
             _print_stopped(report)
+            _print_harnesses(config)
         sys.exit(Unavailable.exit_code)
     found = client.get("/api/v1/status")
     if as_json:
-        print_json(found)
+        print_json({**found, "harnesses": _harnesses(config)})
     else:
         _print_status(cleaned(found))
+        _print_harnesses(config)
+
+
+def _harnesses(config: Config) -> list[dict[str, object]]:
+    try:
+        return [state_data(state) for state in states(config)]
+    except UserError as error:  # a variable that names no place
+        return [{"problem": str(error)}]
+
+
+def _print_harnesses(config: Config) -> None:
+    """One line for each agent that is used here."""
+    try:
+        for state in states(config):
+            click.echo(clean(f"{state.title:<12} {state.line}"))
+    except UserError as error:
+        click.echo(f"PROBLEM: {clean(str(error))}")
 
 
 def _status_without_daemon(config: Config) -> dict[str, Any]:

@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "trail": ("handoffs", "Who worked here and who took what from whom."),
     "why": ("handoffs", "Why a handoff was or wasn't written, offered, taken."),
     "reindex": ("upkeep", "Rebuild the search index from the files."),
+    "connect": ("connect", "Register hooks and the MCP server with coding agents."),
+    "disconnect": ("connect", "Take them out again, to the same bytes."),
     "hook": ("upkeep", "Send one event, as a vendor's hook does."),
     "mcp": ("upkeep", "Serve MCP on standard input and output."),
     "service": ("service", "Install or remove the systemd user service."),

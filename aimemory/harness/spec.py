@@ -23,6 +23,7 @@ FIELDS = frozenset([
 
 ROLES = ("shell", "write", "read", "patch")
 SHAPES = ("matcher-groups", "flat", "exec-array", "named-group", "extension", "none")
+READABLE = frozenset(["comments", "bom", "utf-16"])
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
@@ -95,8 +96,29 @@ class Inject:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """A setting that, with this value, turns all hooks off."""
+
+    file: str
+    format: str
+    key: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Where the harness notes which hooks its user has reviewed (`scheme` says how), and what the user does for it."""
+
+    scheme: str
+    file: str
+    key: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
 class HookFile:
-    """Where and how hooks are registered. home_variable: names another place for the file's directory."""
+    """Where and how hooks are registered. home_variable: names another place for the directory of this file and of all
+    others of the harness. reads: what beside strict UTF-8 JSON the harness reads of it, of `READABLE`."""
 
     shape: str = "none"
     file: str = ""
@@ -104,14 +126,20 @@ class HookFile:
     timeout_unit: str = "s"
     home_variable: str | None = None
     parent: str = "harness"
+    reads: frozenset[str] = frozenset()
+    off: Switch | None = None
+    trust: Trust | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class McpEntry:
+    """Where the MCP server is registered; `{name}` and `{data}` in key and entry are filled in. reads: as of hooks."""
+
     file: str
     format: str
     key: str
     entry: Mapping[str, Any]
+    reads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +151,8 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class HarnessSpec:
-    """One harness. `other` is the row of events that have none of their own; known: it has a data file.
+    """One harness. `other` is the row of events that have none of their own; known: it has a data file; binary: its
+    program's name.
 
     agent_needs_type: an agent id beside an empty agent type names no sub-agent. ignore: payload keys without content.
     has_true_end: its end event comes when the session ends, if it comes.
@@ -134,6 +163,7 @@ class HarnessSpec:
     events: Mapping[str, EventRow]
     other: EventRow
     aliases: tuple[str, ...] = ()
+    binary: str | None = None
     verified: Verified | None = None
     hooks: HookFile = HookFile()
     mcp: McpEntry | None = None
@@ -186,17 +216,11 @@ def _spec(top: Table) -> HarnessSpec:
         id=name,
         title=top.text("title"),
         aliases=tuple(top.texts("aliases")),
+        binary=top.text("binary", "") or None,
         verified=_verified(top.table("verified")) if "verified" in top.left else None,
         events=events,
         other=EventRow("", EventKind.OTHER, common),
-        hooks=HookFile(
-            shape=hooks.choice("shape", SHAPES),
-            file=hooks.text("file", ""),
-            key=hooks.text("key", ""),
-            timeout_unit=hooks.choice("timeout_unit", ("s", "ms"), "s"),
-            home_variable=hooks.text("home_variable", "") or None,
-            parent=hooks.choice("hook_parent", ("harness", "server"), "harness"),
-        ),
+        hooks=_hook_file(hooks),
         mcp=_mcp(top.table("mcp")) if "mcp" in top.left else None,
         tools=_tools(top.table("tools")),
         outcome=_outcome(top.table("outcome")),
@@ -250,14 +274,54 @@ def _row(name: str, table: Table, common: Mapping[str, Paths]) -> EventRow:
     return row
 
 
+def _hook_file(table: Table) -> HookFile:
+    off, trust = table.table("off"), table.table("trust")
+    found = HookFile(
+        shape=table.choice("shape", SHAPES),
+        file=table.text("file", ""),
+        key=table.text("key", ""),
+        timeout_unit=table.choice("timeout_unit", ("s", "ms"), "s"),
+        home_variable=table.text("home_variable", "") or None,
+        parent=table.choice("hook_parent", ("harness", "server"), "harness"),
+        reads=_reads(table),
+        off=_switch(off) if off.left else None,
+        trust=_trust(trust) if trust.left else None,
+    )
+    off.done()
+    trust.done()
+    return found
+
+
+def _switch(table: Table) -> Switch:
+    value = table.left.pop("value", None)
+    if value is None:
+        table.report("value", "is missing")
+    return Switch(table.text("file"), table.choice("format", _FORMATS), table.text("key"), value)
+
+
+def _trust(table: Table) -> Trust:
+    scheme = table.choice("scheme", _TRUST_SCHEMES)
+    return Trust(scheme, table.text("file"), table.text("key"), table.text("advice"))
+
+
+def _reads(table: Table) -> frozenset[str]:
+    found = frozenset(table.texts("reads"))
+    for name in sorted(found - READABLE):
+        table.report("reads", f"has {name!r}, which is none of {', '.join(sorted(READABLE))}")
+    return found
+
+
 def _mcp(table: Table) -> McpEntry:
     entry = table.table("entry")
-    found = McpEntry(table.text("file"), table.choice("format", _FORMATS), table.text("key"), dict(entry.left))
+    found = McpEntry(
+        table.text("file"), table.choice("format", _FORMATS), table.text("key"), dict(entry.left), _reads(table)
+    )
     table.done()
     return found
 
 
 _FORMATS = ("json", "jsonc", "toml", "yaml-print")
+_TRUST_SCHEMES = ("codex",)
 
 
 def _tools(table: Table) -> dict[str, Tool]:

@@ -1,107 +1,58 @@
-"""An agent as a test plays it: the events of one session, sent as its harness sends them."""
+"""Agents as the data files describe them, with their settings in a folder of a test."""
 
-import itertools
-import json
-import time
 from pathlib import Path
 
-from living import Daemon
-
-SECOND = 1_000_000_000
-
-_NAMES = {
-    "claude-code": {"start": "SessionStart", "prompt": "UserPromptSubmit", "tool": "PostToolUse", "stop": "Stop",
-                    "end": "SessionEnd", "compact": "PreCompact"},
-    "codex": {"start": "SessionStart", "prompt": "UserPromptSubmit", "tool": "PreToolUse", "stop": "Stop",
-              "end": "SessionEnd", "compact": "PreCompact"},
-}  # fmt: skip
+from aimemory.cli.agents import known_agents, launchers
+from aimemory.config import load_config
+from aimemory.datadir import DataDir
+from aimemory.install.agent import Agent, Launchers
+from aimemory.install.apply import Applier, Done
+from aimemory.install.change import Job, jobs
+from aimemory.install.record import read_record
 
 
-class Agent:
-    """ago_s: how long ago its events happened, for sessions that have been quiet since."""
+class Desk:
+    """A user's home with a data directory, and what connect and disconnect do there."""
 
-    _calls = itertools.count()
+    def __init__(self, root: Path, monkeypatch) -> None:
+        self.home = root / "home"
+        self.home.mkdir(exist_ok=True)
+        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("HOME", str(self.home))
+        monkeypatch.setenv("AIMEMORY_DATA_DIR", str(root / "data"))
+        self.data = DataDir(root / "data")
+        self.clock = 0
 
-    def __init__(self, daemon: Daemon, harness: str, session: str, cwd: Path, ago_s: float = 0.0) -> None:
-        self.daemon, self.harness, self.session, self.cwd = daemon, harness, session, cwd
-        self.ago_ns = int(ago_s * SECOND)
+    def agent(self, name: str) -> Agent:
+        return known_agents(load_config()).agents[name]
 
-    def send(self, event: str, payload: dict | None = None, *, reply: bool = False) -> str:
-        """Send one event; the context that the hook would inject, "" if none."""
-        body = {"session_id": self.session, "cwd": str(self.cwd), "hook_event_name": event, **(payload or {})}
-        more = {"reply": 1} if reply else {}
-        at = time.time_ns() - self.ago_ns
-        answer = self.daemon.event(self.harness, event, body, at=at, pid=next(self._calls) + 1, **more)
-        if not reply:
-            return ""
-        status, _, raw = answer
-        assert status == 200, raw
-        return json.loads(raw)["hookSpecificOutput"]["additionalContext"] if raw else ""
+    def launchers(self) -> Launchers:
+        return launchers(load_config())
 
-    def start(self, source: str = "startup") -> str:
-        return self.send(_NAMES[self.harness]["start"], {"source": source}, reply=not self.ago_ns)
+    def jobs(self, agent: str, *, removing: bool = False, only=None) -> list[Job]:
+        written = read_record(self.data.connect_record)
+        return jobs(self.agent(agent), self.launchers(), only, removing=removing, written=written)
 
-    def prompt(self, text: str) -> str:
-        more = {"prompt_id": f"p{next(self._calls)}"} if self.harness == "claude-code" else {}
-        return self.send(_NAMES[self.harness]["prompt"], {"prompt": text, **more}, reply=not self.ago_ns)
+    def run(self, agent: str, *, removing: bool = False, only=None) -> list[Done]:
+        from datetime import UTC, datetime, timedelta
 
-    def edits(self, path: str) -> None:
-        self._tool("Write", {"file_path": str(self.cwd / path), "content": "x"}, {"type": "create"})
+        self.clock += 1
+        applier = Applier(self.data, datetime(2026, 11, 30, tzinfo=UTC) + timedelta(seconds=self.clock))
+        return [applier.apply(job, job.plan()) for job in self.jobs(agent, removing=removing, only=only)]
 
-    def reads(self, path: str) -> None:
-        self._tool("Read", {"file_path": str(self.cwd / path)}, {"type": "text"})
+    def connect(self, agent: str, **more) -> list[Done]:
+        return self.run(agent, **more)
 
-    def runs(self, command: str, output: str = "", code: int = 0) -> None:
-        if code and self.harness == "claude-code":
-            self.send("PostToolUseFailure", {
-                "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"t{next(self._calls)}",
-                "error": f"Exit code {code}\n{output}",
-            })  # fmt: skip
-        else:
-            self._tool("Bash", {"command": command}, {"stdout": output, "stderr": ""})
+    def disconnect(self, agent: str, **more) -> list[Done]:
+        return self.run(agent, removing=True, **more)
 
-    def _tool(self, name: str, given: dict, response: dict) -> None:
-        self.send(_NAMES[self.harness]["tool"], {
-            "tool_name": name, "tool_input": given, "tool_use_id": f"t{next(self._calls)}", "tool_response": response,
-        })  # fmt: skip
-
-    def stops(self, said: str = "Done.") -> None:
-        self.send(_NAMES[self.harness]["stop"], {"last_assistant_message": said})
-
-    def ends(self, reason: str = "other") -> None:
-        self.send(_NAMES[self.harness]["end"], {"reason": reason})
-
-    def works(self, prompt: str = "Fix the parser") -> "Agent":
-        """A prompt, an edit and a failing test: what is worth handing over."""
-        self.start()
-        self.prompt(prompt)
-        self.edits("parser.py")
-        self.runs("pytest -q", "FAILED tests/test_parser.py::test_empty - assert 0\n1 failed in 0.1s", code=1)
-        return self
+    def put(self, file: str, content: bytes | str) -> Path:
+        path = self.home / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
 
 
-def handoffs(daemon: Daemon, cwd: Path, **query: object) -> list[dict]:
-    """The handoffs of a directory's project, once the index shows all that is stored."""
-    seq = daemon.status()["journal"]["last_seq"]
-    daemon.wait(lambda: daemon.status()["index"]["lag"] == 0, f"the index shows line {seq}")
-    return daemon.get("/api/v1/handoffs", cwd=str(cwd), **query)["handoffs"]
-
-
-def in_state(daemon: Daemon, cwd: Path, state: str) -> list[dict]:
-    """Wait until a handoff there is in this state."""
-    return daemon.wait(lambda: [h for h in handoffs(daemon, cwd) if h["state"] == state], f"a handoff is {state}")
-
-
-def handed_over(daemon: Daemon, cwd: Path) -> dict:
-    """Wait for the one open handoff there that has its page."""
-
-    def written() -> list[dict]:
-        return [h for h in handoffs(daemon, cwd, state="open") if h["page"]]
-
-    (found,) = daemon.wait(written, "a handoff's page is written")
-    return found
-
-
-def closed(daemon: Daemon, count: int = 1) -> None:
-    """Wait until so many closings are done."""
-    daemon.wait(lambda: len(daemon.lines("done")) >= count, f"{count} sessions are closed")
+def problems(done: list[Done]) -> list[str]:
+    return [text for one in done for text in (one.change.problem, one.error) if text]

@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from agents import Agent, closed, handed_over, handoffs, in_state
+from acting import Agent, closed, handed_over, handoffs, in_state
 from living import Daemon, repository
 
 
