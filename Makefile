@@ -5,7 +5,7 @@ PYTHON ?= python3
 PIP = .venv/bin/python -m pip --disable-pip-version-check -q
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status test lint bench soak clean
+.PHONY: help up down status test lint bench soak e2e clean
 
 help:  ## this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -39,6 +39,9 @@ bench: .venv/tested  ## run the benchmarks
 
 soak: .venv/tested  ## the long runs: 200 kills under load
 	@.venv/bin/python -m pytest -m soak tests/system
+
+e2e: .venv/tested  ## the real Claude Code and Codex (from npm) with the memory, on loopback only
+	@.venv/bin/python -m pytest -m e2e tests/e2e
 
 clean:  ## remove what was installed here (data stays)
 	rm -rf .venv
