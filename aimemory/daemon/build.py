@@ -15,10 +15,12 @@ from aimemory.index.events import has_event_between, known_events
 from aimemory.intake.counters import Counters
 from aimemory.intake.decide import Intake, Outcome, ends_session
 from aimemory.intake.drain import Drain
+from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal, seal
 from aimemory.model.protocols import Pulse, SystemClock
 from aimemory.privacy.worker import Worker
+from aimemory.processes import Processes
 from aimemory.project.resolve import Resolver
 from aimemory.server.app import App
 from aimemory.server.hook import HookRoute
@@ -76,6 +78,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     projector.tell_of_rebuild(after_rebuild)
     sessions = Sessions(reader)
+    processes = Processes()
     registry = load_registry()
 
     def title_of(harness: str) -> str:
@@ -94,7 +97,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     intake = Intake(
         registry=registry, config=config, writer=writer, dedupe=dedupe, projects=projects, actor=actor, clock=clock,
-        worker=worker, rejects=rejects, counters=counters, on_stored=on_stored,
+        worker=worker, rejects=rejects, counters=counters, origins=Origins(processes), on_stored=on_stored,
     )  # fmt: skip
     drain = Drain(data.spool, data.rejects, intake)
     composer = Composer(

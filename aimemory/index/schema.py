@@ -1,6 +1,6 @@
 """The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
 
-SCHEMA = 1
+SCHEMA = 2
 """`pragma user_version` of an index written by this code."""
 
 _TOKENIZE = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
@@ -51,6 +51,7 @@ create table session(
     tools integer not null,
     ended_at integer,
     end_reason text,
+    process text,
     closed_seq integer,
     page text
 ) strict, without rowid;

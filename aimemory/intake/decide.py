@@ -6,7 +6,7 @@ harness's data file, capture rules, identity, journal. The answer is given when 
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from aimemory.config import Config
@@ -14,6 +14,7 @@ from aimemory.errors import AimemoryError, TooLarge, Unavailable, UserError
 from aimemory.harness.decode import decode
 from aimemory.harness.registry import Registry
 from aimemory.intake.counters import Counters
+from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.lines import Record
 from aimemory.model.event import Delivery, Event, EventKind, Json
@@ -37,7 +38,10 @@ _FAR_FUTURE_NS = 86_400_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an event. `outcome` is stored, duplicate or dropped; `reason` says why it was dropped."""
+    """What became of an event. `outcome` is stored, duplicate or dropped; `reason` says why it was dropped.
+
+    at_ns: capture time of a stored event.
+    """
 
     outcome: str
     id: ObservationId | None = None
@@ -46,6 +50,7 @@ class Outcome:
     session: SessionId | None = None
     project: Project | None = None
     event: Event | None = None
+    at_ns: int | None = None
 
 
 class OnStored(Protocol):
@@ -62,7 +67,7 @@ class Intake:
 
     def __init__(
         self, *, registry: Registry, config: Config, writer: Writer, dedupe: Dedupe, projects: Projects, actor: Actor,
-        clock: Clock, worker: Worker, rejects: Rejects, counters: Counters, on_stored: OnStored,
+        clock: Clock, worker: Worker, rejects: Rejects, counters: Counters, origins: Origins, on_stored: OnStored,
     ) -> None:  # fmt: skip
         self._registry = registry
         self._config = config
@@ -74,15 +79,17 @@ class Intake:
         self._worker = worker
         self._rejects = rejects
         self._counters = counters
+        self._origins = origins
         self._on_stored = on_stored
         self._own_root = str(config.data.root)
         self._session_ids: dict[tuple[str, str], SessionId] = {}
         self._deliveries: dict[tuple[str | None, ...], Sanitized[Delivery]] = {}
         self._global_rules = CaptureRules(mode=config.capture.mode, ignore=())
 
-    async def take(self, delivery: Delivery, body: bytes) -> Outcome:
+    async def take(self, delivery: Delivery, body: bytes, peer: int | None = None) -> Outcome:
         """Store one event; returns when it is durable, a duplicate, or dropped by a rule.
 
+        peer: pid at the other end of the Unix socket, None for what came another way.
         Raises UserError when the request can't be understood (the event then lies sanitised in
         the reject file and is counted), Busy when the queue is full, Unavailable when the disk refuses.
         """
@@ -94,9 +101,9 @@ class Intake:
             payload = await self.sanitise(body)
         except ValueError as error:
             raise await self._reject(delivery, body, f"the body is not JSON ({error})") from None
-        return await self.take_sanitised(delivery, payload)
+        return await self.take_sanitised(delivery, payload, peer)
 
-    async def take_sanitised(self, delivery: Delivery, payload: Sanitized[Json]) -> Outcome:
+    async def take_sanitised(self, delivery: Delivery, payload: Sanitized[Json], peer: int | None = None) -> Outcome:
         """As `take`, for a payload that has passed the boundary already."""
         said = self._said(delivery)
         spec = self._registry.get(said.value.harness)
@@ -116,6 +123,8 @@ class Intake:
         found = await self._dedupe.find(known)
         if found is not None:
             return await self._duplicate(found, filing, session, event)
+        if (process := self._origins.news(event, session, peer, spec)) is not None:
+            kept = kept.derive(lambda value: replace(value, process=process))
         return await self._store(known, kept, filing, session)
 
     def _session_id(self, harness: str, native: str | None) -> SessionId | None:
@@ -190,9 +199,12 @@ class Intake:
             raise
         except BaseException:
             self._dedupe.forget_failed(known)
+            self._origins.forget(session)
             raise
         self._counters.stored(event.harness, event.event)
-        outcome = Outcome("stored", id=identifier, seq=seq, session=session, project=project, event=event)
+        outcome = Outcome(
+            "stored", id=identifier, seq=seq, session=session, project=project, event=event, at_ns=known.at_ns
+        )
         self._on_stored(outcome)
         return outcome
 

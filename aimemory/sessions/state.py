@@ -126,6 +126,8 @@ def _identify(state: SessionState, event: Event) -> None:
             state.cwd = event.cwd
         elif len(state.other_cwds) < MAX_NAMES:
             state.other_cwds.add(event.cwd)
+    if event.process is not None:
+        state.process = event.process
     if event.agent_id:
         # A sub-agent may run another model, and has a transcript of its own.
         if len(state.agents) < MAX_NAMES:

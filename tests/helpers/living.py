@@ -164,6 +164,52 @@ class Daemon:
         return [line for line in found if kind is None or line["type"] == kind]
 
 
+AGENT = """
+import subprocess, sys
+for line in sys.stdin:
+    event, _, payload = line.partition(" ")
+    done = subprocess.run(["/bin/sh", "-c", f"'{sys.argv[1]}' {sys.argv[2]} {event}; true"], input=payload.encode())
+    print(done.returncode, flush=True)
+"""
+"""A harness: a process that lives as long as its session and runs each hook through a shell, as vendors do."""
+
+
+class Agent:
+    """One running harness in a directory; `say` runs a hook and waits for its end."""
+
+    def __init__(self, daemon: Daemon, where: Path, session: str, harness: str = "claude-code") -> None:
+        self.session = session
+        self.where = where
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-c", AGENT, str(daemon.data.hook_launcher), harness], cwd=where, text=True,
+            env={"HOME": str(daemon.home), "PATH": "/usr/bin:/bin"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def say(self, event: str, **payload: object) -> "Agent":
+        """One event of this agent's session; `session_id` names another one."""
+        assert self.process.stdin and self.process.stdout
+        said = {"session_id": self.session, "cwd": str(self.where), "hook_event_name": event, **payload}
+        self.process.stdin.write(f"{event} {json.dumps(said)}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "0\n"
+        return self
+
+    def kill(self) -> None:
+        """As the kernel or an impatient user does: nothing is said any more."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                pipe.close()
+
+    def __enter__(self) -> "Agent":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
 def exchange(sock: socket.socket, method: str, path: str, body: bytes, headers: dict[str, str]):
     """One HTTP exchange on an open connection; (status, headers, body)."""
     given = {"Host": "localhost", "Connection": "close", "Content-Length": str(len(body)), **headers}
