@@ -13,7 +13,7 @@ from aimemory.handoff.closing import Closer
 from aimemory.harness.registry import load_registry
 from aimemory.index.events import has_event_between, known_events
 from aimemory.intake.counters import Counters
-from aimemory.intake.decide import Intake, Outcome, ends_session
+from aimemory.intake.decide import Intake, Outcome, begins_session, ends_session
 from aimemory.intake.drain import Drain
 from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
@@ -86,14 +86,16 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     closer = Closer(
         writer=writer, projector=projector, reader=reader, pages=pages, projects=projects, sessions=sessions,
-        actor=actor, clock=clock, idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of,
-        home=config.home,
+        processes=processes, actor=actor, clock=clock, idle_ns=config.session.idle_minutes * 60_000_000_000,
+        title_of=title_of, home=config.home,
     )  # fmt: skip
     worker, counters, rejects = Worker(), Counters(clock), Rejects(data.rejects, clock)
 
     def on_stored(outcome: Outcome) -> None:
         if ends_session(outcome) and outcome.session is not None:
             closer.request(outcome.session)
+        elif (start := begins_session(outcome)) is not None:
+            closer.began(start)
 
     intake = Intake(
         registry=registry, config=config, writer=writer, dedupe=dedupe, projects=projects, actor=actor, clock=clock,

@@ -25,6 +25,7 @@ from aimemory.model.scope import Actor, Project
 from aimemory.privacy import Sanitized, sanitize_payload, sanitize_tree
 from aimemory.privacy.capture import CaptureRules, Dropped, apply, stricter
 from aimemory.privacy.worker import Worker
+from aimemory.sessions.liveness import Start
 from aimemory.store.dedupe import Dedupe, Known
 from aimemory.store.projects import KEEP_ALL, Filing, Projects
 from aimemory.store.writer import Writer
@@ -259,5 +260,21 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def ends_session(outcome: Outcome) -> bool:
-    """A stored event that closes its session."""
-    return outcome.event is not None and outcome.event.kind is EventKind.SESSION_END and outcome.outcome == "stored"
+    """A stored event that closes its session. The end of a sub-agent is not that of its parent."""
+    event = outcome.event
+    return (
+        event is not None
+        and event.kind is EventKind.SESSION_END
+        and event.agent_id is None
+        and outcome.outcome == "stored"
+    )
+
+
+def begins_session(outcome: Outcome) -> Start | None:
+    """The start that a stored event reports, where it may concern other sessions. A sub-agent's concerns none."""
+    event, session, project, at_ns = outcome.event, outcome.session, outcome.project, outcome.at_ns
+    if event is None or event.kind is not EventKind.SESSION_START or event.agent_id is not None or event.cwd is None:
+        return None
+    if outcome.outcome != "stored" or session is None or project is None or at_ns is None:
+        return None
+    return Start(session, event.harness, project.id, event.cwd, at_ns, event.reason or "", event.process)

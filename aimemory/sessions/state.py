@@ -97,7 +97,7 @@ def apply(state: SessionState, observation: Observation) -> bool:
     elif kind is EventKind.TURN_END:
         _turn_end(state, event)
     elif kind is EventKind.SESSION_END:
-        if state.ended_at_ns is None:
+        if state.ended_at_ns is None and not event.agent_id:
             state.ended_at_ns = observation.at_ns
             state.end_reason = event.reason
     elif kind is EventKind.COMPACT:
