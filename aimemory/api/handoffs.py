@@ -10,7 +10,7 @@ from aimemory.errors import Conflict, NotFound, UserError
 from aimemory.handoff.batons import Batons
 from aimemory.handoff.handover import NOTHING, Declared, Handover, described
 from aimemory.handoff.lifecycle import fold, taker
-from aimemory.handoff.offers import Asking, Candidate, Standing, withheld
+from aimemory.handoff.offers import Asking, Candidate, withheld
 from aimemory.handoff.survey import Surveyor
 from aimemory.index.events import SessionRow, closing_of, sessions, unclosed_sessions
 from aimemory.index.events import session as session_row
@@ -23,6 +23,7 @@ from aimemory.model.scope import Actor, Project
 from aimemory.model.session import SessionState
 from aimemory.privacy import sanitize_tree
 from aimemory.sessions.digest import failing
+from aimemory.sessions.liveness import Liveness
 from aimemory.sessions.reader import Sessions
 from aimemory.sessions.title import page_title
 from aimemory.store.claims import Claims
@@ -165,7 +166,7 @@ class Handoffs:
         home = where.project or self._projects.unfiled
         await self._projects.ensure(home)
         declared = Declared(summary, next_steps, title, to or None)
-        return self._view(await self._handover.begin(by, home, declared, cwd=caller.cwd), Standing.CLOSED)
+        return self._view(await self._handover.begin(by, home, declared, cwd=caller.cwd), Liveness.ENDED)
 
     async def claim(self, *, caller: Caller, handoff: str) -> tuple[HandoffView, str]:
         """Take a handoff: it, and what it carries as a fenced text. Raises Conflict that says who has it."""
@@ -212,7 +213,7 @@ class Handoffs:
         found = self._claims.get(written) if written else None
         if found is None:
             raise Conflict(f"No handoff was written: {why}.")
-        return self._view(found, Standing.LIVE)
+        return self._view(found, Liveness.LIVE)
 
     async def session_brief(self, *, caller: Caller, project: str | None = None) -> tuple[str, str | None, str]:
         """The brief for the calling session, at any time; a handoff in it is offered by this, or is the caller's.
@@ -303,7 +304,7 @@ class Handoffs:
     async def _text(self, handoff: Handoff, by: Party) -> str:
         return (await self._composer.handoff_text(handoff, by.session, self._config.brief.chars)).value
 
-    def _view(self, handoff: Handoff, standing: Standing | None) -> HandoffView:
+    def _view(self, handoff: Handoff, standing: Liveness | None) -> HandoffView:
         by = handoff.claimed_by
         return HandoffView(
             id=handoff.id, state=handoff.state.value, title=handoff.title, page=handoff.page,
@@ -329,7 +330,7 @@ class Handoffs:
             cwd=row.cwd, started_ns=row.started_at_ns,
         )  # fmt: skip
 
-    async def _standing(self, handoff: Handoff) -> Standing | None:
+    async def _standing(self, handoff: Handoff) -> Liveness | None:
         row = await self._reader.read(session_row(handoff.session)) if handoff.session else None
         return self._surveyor.standing(row) if row is not None else None
 
@@ -347,7 +348,7 @@ class Handoffs:
         return steps
 
     async def _now(self, handoff: Handoff, caller: Caller) -> Step:
-        standing = await self._standing(handoff) or Standing.CLOSED
+        standing = await self._standing(handoff) or Liveness.ENDED
         asking = Asking(session=SessionId("-"), harness=caller.harness, user=self._actor.user, cwd=caller.cwd)
         kept = withheld(Candidate(handoff, standing, handoff.page is None), asking)
         said = f"Handoff {handoff.id}: " + (
@@ -379,7 +380,7 @@ class Handoffs:
             said = f"{name} is closed; its handoff: {closing.why}"
         elif state is None or not state.did_work:
             said = f"{name} did nothing yet: no request of a user, or neither a tool call nor an answer; no handoff"
-        elif standing is Standing.LIVE:
+        elif standing is Liveness.LIVE:
             quiet = self._config.handoff.quiet_seconds
             said = f"{name} is at work, last event {rfc3339_local(row.last_at_ns)}; offered after {quiet} s of quiet"
         elif has_handoff:

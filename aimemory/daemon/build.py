@@ -19,12 +19,14 @@ from aimemory.handoff.survey import Surveyor
 from aimemory.harness.registry import load_registry
 from aimemory.index.events import has_event_between, known_events
 from aimemory.intake.counters import Counters
-from aimemory.intake.decide import Intake, Outcome, ends_session
+from aimemory.intake.decide import Intake, Outcome, begins_session, ends_session
 from aimemory.intake.drain import Drain
+from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal, seal
 from aimemory.model.protocols import Pulse, SystemClock
 from aimemory.privacy.worker import Worker
+from aimemory.processes import Processes
 from aimemory.project.resolve import Resolver
 from aimemory.server.app import App
 from aimemory.server.hook import HookRoute
@@ -83,6 +85,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     projector.tell_of_rebuild(after_rebuild)
     sessions = Sessions(reader)
+    processes = Processes()
     registry = load_registry()
 
     def title_of(harness: str) -> str:
@@ -104,11 +107,11 @@ def build(config: Config, tightened: list[str]) -> Parts:
     pages.tell_of_edits(batons.on_edit)
     surveyor = Surveyor(
         claims=claims, handover=handover, pages=pages, sessions=sessions, reader=reader, projects=projects, clock=clock,
-        quiet_ns=config.handoff.quiet_seconds * 1_000_000_000,
+        quiet_ns=config.handoff.quiet_seconds * 1_000_000_000, is_alive=processes.is_alive,
     )  # fmt: skip
     closer = Closer(
         writer=writer, projector=projector, reader=reader, pages=pages, projects=projects, sessions=sessions,
-        generated=generated, handover=handover, claims=claims, actor=actor, clock=clock,
+        generated=generated, handover=handover, claims=claims, processes=processes, actor=actor, clock=clock,
         idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of, home=config.home,
     )  # fmt: skip
     worker, counters, rejects = Worker(), Counters(clock), Rejects(data.rejects, clock)
@@ -118,11 +121,13 @@ def build(config: Config, tightened: list[str]) -> Parts:
             return
         if ends_session(outcome):
             closer.request(outcome.session)
-        batons.on_event(outcome.session, outcome.event, outcome.at_ns)
+        elif (start := begins_session(outcome)) is not None:
+            closer.began(start)
+        batons.on_event(outcome.session, outcome.event, outcome.at_ns or 0)
 
     intake = Intake(
         registry=registry, config=config, writer=writer, dedupe=dedupe, projects=projects, actor=actor, clock=clock,
-        worker=worker, rejects=rejects, counters=counters, on_stored=on_stored,
+        worker=worker, rejects=rejects, counters=counters, origins=Origins(processes), on_stored=on_stored,
     )  # fmt: skip
     drain = Drain(data.spool, data.rejects, intake)
     composer = Composer(

@@ -1,19 +1,10 @@
 """Which handoff a starting session is offered, and why not the others: pure rules over what is open."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from aimemory.model.handoff import Handoff, HandoffState
 from aimemory.model.ids import SessionId
-
-
-class Standing(StrEnum):
-    """How the session whose work a handoff carries stands now."""
-
-    CLOSED = "closed"
-    QUIET = "quiet"
-    GONE = "gone"
-    LIVE = "live"
+from aimemory.sessions.liveness import Liveness
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +26,7 @@ class Candidate:
     """A handoff that could be offered. standing: of its session. provisional: no page is written yet."""
 
     handoff: Handoff
-    standing: Standing
+    standing: Liveness
     provisional: bool = False
 
 
@@ -46,7 +37,7 @@ def withheld(candidate: Candidate, asking: Asking) -> str | None:
         return "it is this session's own"
     if handoff.state is not HandoffState.OPEN:
         return f"it is {handoff.state}"
-    if candidate.standing is Standing.LIVE and not handoff.manual:
+    if candidate.standing is Liveness.LIVE and not handoff.manual:
         return "its session is still at work"
     if not _is_for(handoff.to, asking):
         return f"it is for {handoff.to}"

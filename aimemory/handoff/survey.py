@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from aimemory.handoff.handover import Handover
-from aimemory.handoff.offers import Asking, Candidate, Standing, by_rank, withheld
+from aimemory.handoff.offers import Asking, Candidate, by_rank, withheld
 from aimemory.index.events import SessionRow, sessions, unclosed_sessions
 from aimemory.index.events import session as session_row
 from aimemory.model.handoff import Handoff, HandoffState
@@ -11,6 +11,7 @@ from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import UNFILED_FOLDER, Project
 from aimemory.model.session import SessionState
+from aimemory.sessions.liveness import IsAlive, Liveness, liveness
 from aimemory.sessions.reader import Sessions
 from aimemory.store.claims import Claims
 from aimemory.store.pages import Pages
@@ -61,7 +62,7 @@ class Surveyor:
 
     def __init__(
         self, *, claims: Claims, handover: Handover, pages: Pages, sessions: Sessions, reader: Reader,
-        projects: Projects, clock: Clock, quiet_ns: int,
+        projects: Projects, clock: Clock, quiet_ns: int, is_alive: IsAlive,
     ) -> None:  # fmt: skip
         self._claims = claims
         self._handover = handover
@@ -71,13 +72,14 @@ class Surveyor:
         self._projects = projects
         self._clock = clock
         self._quiet_ns = quiet_ns
+        self._is_alive = is_alive
 
     async def survey(self, project: Project, *, session: SessionId | None, cwd: str | None) -> Survey:
         """Look at the project for one who asks; without handoffs while those aren't known yet."""
         rows = await self._rows(project)
         if project.id == UNFILED_FOLDER:  # what is under no project has nothing in common but the directory
             rows = [row for row in rows if cwd is None or row.cwd == cwd]
-        live = tuple(r for r in rows if r.id != session and self.standing(r) is Standing.LIVE and r.prompts)
+        live = tuple(r for r in rows if r.id != session and self.standing(r) is Liveness.LIVE and r.prompts)
         if not self._claims.is_ready:
             return Survey(live=live, rows=tuple(rows))
         handoffs = self._claims.live(project.id)
@@ -88,11 +90,11 @@ class Surveyor:
         taken = {h.session: h for h in handoffs if h.session and h.state is HandoffState.CLAIMED}
         return Survey(tuple(candidates), self._held(session), live, tuple(rows), taken)
 
-    def standing(self, row: SessionRow) -> Standing:
+    def standing(self, row: SessionRow) -> Liveness:
         """How a session stands now."""
-        if row.is_closed or row.has_ended:
-            return Standing.CLOSED
-        return Standing.QUIET if self._clock.now_ns() - row.last_at_ns >= self._quiet_ns else Standing.LIVE
+        if row.is_closed:
+            return Liveness.ENDED
+        return liveness(row, self._clock.now_ns(), self._is_alive, self._quiet_ns)
 
     async def _rows(self, project: Project) -> list[SessionRow]:
         latest = await self._reader.read(sessions([project.id], limit=_LOOK_BACK))
@@ -116,7 +118,7 @@ class Surveyor:
             row = by_id.get(handoff.session) if handoff.session else None
             if row is None and handoff.session is not None:
                 row = await self._reader.read(session_row(handoff.session))
-            found.append(Candidate(handoff, self.standing(row) if row is not None else Standing.CLOSED))
+            found.append(Candidate(handoff, self.standing(row) if row is not None else Liveness.ENDED))
         return found
 
     async def _provisional(self, rows: list[SessionRow], handoffs: list[Handoff]) -> list[Candidate]:
@@ -125,7 +127,7 @@ class Surveyor:
         found = []
         for row in rows:
             standing = self.standing(row)
-            if row.is_closed or standing is Standing.LIVE or row.id in written or not row.prompts:
+            if row.is_closed or standing is Liveness.LIVE or row.id in written or not row.prompts:
                 continue
             state = await self._sessions.state(row.id)
             if state is not None and state.did_work and (draft := await self._draft(state, row)) is not None:

@@ -125,6 +125,13 @@ def _observations(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int)
     db.execute(_SESSION, span)
     if any(line.data.get("kind") == "session-end" for line in lines):
         db.execute(_SESSION_END, span)
+    processes = {x.data["session"]: _ENCODE(x.data["process"]) for x in lines if _tells_process(x)}
+    if processes:
+        db.execute(_SESSION_PROCESS, (_json(processes.items()),))
+
+
+def _tells_process(line: AnyLine) -> bool:
+    return "process" in line.data and line.data.get("session") is not None
 
 
 def _observation_row(line: AnyLine) -> list[Any]:
@@ -225,6 +232,10 @@ update session set end_reason = (
     select o.data->>'reason' from observation o
     where o.session = session.id and o.kind = 'session-end' and o.agent is null order by o.at desc, o.seq desc limit 1)
 where id in (select session from observation where seq > ? and seq <= ? and kind = 'session-end')
+"""
+
+_SESSION_PROCESS = """
+update session set process = p.value->>1 from json_each(?) p where session.id = p.value->>0
 """
 
 _WRITTEN = """

@@ -8,6 +8,7 @@ from typing import Any
 from aimemory.index.read import Plan, Row, Statement
 from aimemory.model.ids import ProjectId, Seq, SessionId
 from aimemory.model.observation import Observation, observation_from_data
+from aimemory.model.process import Process, process_from_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class SessionRow:
     """A session summed over its observations; times are capture times in nanoseconds.
 
     ended_at_ns: the latest end event; it counts only if nothing came later (`has_ended`). closed_seq: the last
-    observation that its page tells of; a later one reopens it (`is_closed`).
+    observation that its page tells of; a later one reopens it (`is_closed`). process: the harness's.
     """
 
     id: SessionId
@@ -46,6 +47,7 @@ class SessionRow:
     end_reason: str | None
     closed_seq: int | None
     page: str | None
+    process: Process | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -181,7 +183,7 @@ def _observation(row: Row) -> Observation:
 
 def session(session_id: str) -> Plan[SessionRow | None]:
     rows = yield Statement(f"select {_SESSION} from session where id = ?", (session_id,))
-    return SessionRow(*rows[0]) if rows else None
+    return _session(rows[0]) if rows else None
 
 
 def sessions(projects: Sequence[str] = (), limit: int = 50, offset: int = 0) -> Plan[list[SessionRow]]:
@@ -191,7 +193,7 @@ def sessions(projects: Sequence[str] = (), limit: int = 50, offset: int = 0) -> 
         order by last_at desc, id limit ?2 offset ?3""",
         (json.dumps(list(projects)), limit, offset),
     )
-    return [SessionRow(*row) for row in rows]
+    return [_session(row) for row in rows]
 
 
 def unclosed_sessions(project: str | None = None) -> Plan[list[SessionRow]]:
@@ -201,7 +203,7 @@ def unclosed_sessions(project: str | None = None) -> Plan[list[SessionRow]]:
         where (closed_seq is null or closed_seq < last_seq) and (?1 is null or project = ?1) order by last_at, id""",
         (project,),
     )
-    return [SessionRow(*row) for row in rows]
+    return [_session(row) for row in rows]
 
 
 def last_of_harnesses() -> Plan[list[tuple[str, str, int]]]:
@@ -215,8 +217,14 @@ def last_of_harnesses() -> Plan[list[tuple[str, str, int]]]:
 
 _SESSION = (
     "id, harness, native, project, cwd, first_seq, last_seq, started_at, last_at, prompts, tools, ended_at, end_reason,"
-    " closed_seq, page"
+    " closed_seq, page, process"
 )
+
+
+def _session(row: Row) -> SessionRow:
+    process = process_from_data(json.loads(row[-1])) if row[-1] else None
+    return SessionRow(*(*row[:-1], process))
+
 
 # -- the rest --------------------------------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ create table session(
     tools integer not null,
     ended_at integer,
     end_reason text,
+    process text,
     closed_seq integer,
     page text
 ) strict, without rowid;

@@ -6,7 +6,7 @@ harness's data file, capture rules, identity, journal. The answer is given when 
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from aimemory.config import Config
@@ -14,6 +14,7 @@ from aimemory.errors import AimemoryError, TooLarge, Unavailable, UserError
 from aimemory.harness.decode import decode
 from aimemory.harness.registry import Registry
 from aimemory.intake.counters import Counters
+from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.lines import Record
 from aimemory.model.event import Delivery, Event, EventKind, Json
@@ -24,6 +25,7 @@ from aimemory.model.scope import Actor, Project
 from aimemory.privacy import Sanitized, sanitize_payload, sanitize_tree
 from aimemory.privacy.capture import CaptureRules, Dropped, apply, stricter
 from aimemory.privacy.worker import Worker
+from aimemory.sessions.liveness import Start
 from aimemory.store.dedupe import Dedupe, Known
 from aimemory.store.projects import KEEP_ALL, Filing, Projects
 from aimemory.store.writer import Writer
@@ -39,7 +41,7 @@ _FAR_FUTURE_NS = 86_400_000_000_000
 class Outcome:
     """What became of an event. `outcome` is stored, duplicate or dropped; `reason` says why it was dropped.
 
-    at_ns: capture time of what was stored.
+    at_ns: capture time of a stored event.
     """
 
     outcome: str
@@ -49,7 +51,7 @@ class Outcome:
     session: SessionId | None = None
     project: Project | None = None
     event: Event | None = None
-    at_ns: int = 0
+    at_ns: int | None = None
 
 
 class OnStored(Protocol):
@@ -66,7 +68,7 @@ class Intake:
 
     def __init__(
         self, *, registry: Registry, config: Config, writer: Writer, dedupe: Dedupe, projects: Projects, actor: Actor,
-        clock: Clock, worker: Worker, rejects: Rejects, counters: Counters, on_stored: OnStored,
+        clock: Clock, worker: Worker, rejects: Rejects, counters: Counters, origins: Origins, on_stored: OnStored,
     ) -> None:  # fmt: skip
         self._registry = registry
         self._config = config
@@ -78,15 +80,17 @@ class Intake:
         self._worker = worker
         self._rejects = rejects
         self._counters = counters
+        self._origins = origins
         self._on_stored = on_stored
         self._own_root = str(config.data.root)
         self._session_ids: dict[tuple[str, str], SessionId] = {}
         self._deliveries: dict[tuple[str | None, ...], Sanitized[Delivery]] = {}
         self._global_rules = CaptureRules(mode=config.capture.mode, ignore=())
 
-    async def take(self, delivery: Delivery, body: bytes) -> Outcome:
+    async def take(self, delivery: Delivery, body: bytes, peer: int | None = None) -> Outcome:
         """Store one event; returns when it is durable, a duplicate, or dropped by a rule.
 
+        peer: pid at the other end of the Unix socket, None for what came another way.
         Raises UserError when the request can't be understood (the event then lies sanitised in
         the reject file and is counted), Busy when the queue is full, Unavailable when the disk refuses.
         """
@@ -98,9 +102,9 @@ class Intake:
             payload = await self.sanitise(body)
         except ValueError as error:
             raise await self._reject(delivery, body, f"the body is not JSON ({error})") from None
-        return await self.take_sanitised(delivery, payload)
+        return await self.take_sanitised(delivery, payload, peer)
 
-    async def take_sanitised(self, delivery: Delivery, payload: Sanitized[Json]) -> Outcome:
+    async def take_sanitised(self, delivery: Delivery, payload: Sanitized[Json], peer: int | None = None) -> Outcome:
         """As `take`, for a payload that has passed the boundary already."""
         said = self._said(delivery)
         spec = self._registry.get(said.value.harness)
@@ -120,6 +124,8 @@ class Intake:
         found = await self._dedupe.find(known)
         if found is not None:
             return await self._duplicate(found, filing, session, event)
+        if (process := self._origins.news(event, session, peer, spec)) is not None:
+            kept = kept.derive(lambda value: replace(value, process=process))
         return await self._store(known, kept, filing, session)
 
     def _session_id(self, harness: str, native: str | None) -> SessionId | None:
@@ -194,6 +200,7 @@ class Intake:
             raise
         except BaseException:
             self._dedupe.forget_failed(known)
+            self._origins.forget(session)
             raise
         self._counters.stored(event.harness, event.event)
         outcome = Outcome(
@@ -253,5 +260,21 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def ends_session(outcome: Outcome) -> bool:
-    """A stored event that closes its session."""
-    return outcome.event is not None and outcome.event.kind is EventKind.SESSION_END and outcome.outcome == "stored"
+    """A stored event that closes its session. The end of a sub-agent is not that of its parent."""
+    event = outcome.event
+    return (
+        event is not None
+        and event.kind is EventKind.SESSION_END
+        and event.agent_id is None
+        and outcome.outcome == "stored"
+    )
+
+
+def begins_session(outcome: Outcome) -> Start | None:
+    """The start that a stored event reports, where it may concern other sessions. A sub-agent's concerns none."""
+    event, session, project, at_ns = outcome.event, outcome.session, outcome.project, outcome.at_ns
+    if event is None or event.kind is not EventKind.SESSION_START or event.agent_id is not None or event.cwd is None:
+        return None
+    if outcome.outcome != "stored" or session is None or project is None or at_ns is None:
+        return None
+    return Start(session, event.harness, project.id, event.cwd, at_ns, event.reason or "", event.process)

@@ -88,7 +88,7 @@ class Recent:
 class HandoffView:
     """A handoff as the surfaces show it; times are RFC 3339. page: None while it is provisional.
 
-    its_session: closed, quiet, gone or live, where that was looked at. offered_to: sessions that hold an offer.
+    its_session: ended, quiet, gone or live, where that was looked at. offered_to: sessions that hold an offer.
     """
 
     id: str
@@ -124,7 +124,7 @@ class HandoffList:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session as the surfaces show it. standing: closed, quiet, gone or live."""
+    """A session as the surfaces show it. standing: ended, quiet, gone or live."""
 
     id: str
     harness: str

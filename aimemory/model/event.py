@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from aimemory.model.process import Process
+
 Json: TypeAlias = Any
 """A decoded JSON value. Only the edge and `Event.extra` hold one; everything else is typed."""
 
@@ -47,6 +49,7 @@ class Event:
     failed: True, False, or None for unknown (several harnesses don't tell).
     files_written, files_read: paths as the tool named them, absolute or relative to `cwd`.
     command: the shell command of a shell tool.
+    process: the harness's own process, on the events that say something new about it.
     extra: vendor fields without a meaning here, sanitised.
     """
 
@@ -76,4 +79,5 @@ class Event:
     reason: str | None = None
     text: str | None = None
     identity: tuple[str, ...] = ()
+    process: Process | None = None
     extra: dict[str, Json] = field(default_factory=dict)

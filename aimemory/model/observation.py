@@ -5,6 +5,7 @@ from typing import Any
 
 from aimemory.model.event import Event, EventKind, Json
 from aimemory.model.ids import ObservationId, ProjectId, Seq, SessionId
+from aimemory.model.process import process_from_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ def event_data(event: Event) -> dict[str, Json]:
         data["files_written"] = list(event.files_written)
     if event.files_read:
         data["files_read"] = list(event.files_read)
+    if event.process is not None:
+        data["process"] = event.process.as_data()
     if event.extra:
         data["extra"] = event.extra
     return data
@@ -57,6 +60,7 @@ def event_from_data(data: dict[str, Any]) -> Event:
         at_ns=data.get("at"),
         files_written=tuple(data.get("files_written", ())),
         files_read=tuple(data.get("files_read", ())),
+        process=process_from_data(data.get("process")),
         extra=data.get("extra", {}),
         **_optional(data),
     )

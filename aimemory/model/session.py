@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from aimemory.model.ids import ProjectId, SessionId
+from aimemory.model.process import Process
 
 
 @dataclass(slots=True)
@@ -36,6 +37,7 @@ class SessionState:
     whose result has not been reported.
     *_more: how often something was touched or run that the bounded collections no longer list.
     first_at_ns, last_at_ns: capture times. ended_at_ns: the end event (of several the first) that nothing reopened.
+    process: the harness's, as the latest event that tells it does; None where it is unknown.
     last_seq: highest journal position folded in. tail_seq: position of the latest by capture time.
     """
 
@@ -46,6 +48,7 @@ class SessionState:
     cwd: str | None = None
     model: str | None = None
     transcript_path: str | None = None
+    process: Process | None = None
     first_at_ns: int = 0
     last_at_ns: int = 0
     ended_at_ns: int | None = None

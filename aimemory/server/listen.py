@@ -13,6 +13,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from aimemory.errors import Unavailable
+from aimemory.processes import peer_pid
+
+PEER = "aimemory_peer"
+"""Key in a request's `state`: the pid that connected over the Unix socket."""
 
 _BACKLOG = 512
 _PORTS_TO_TRY = 50
@@ -143,6 +147,8 @@ def _limited(base: Any) -> Any:
                 self.crowd.add(self)
                 if len(self.crowd) > _TCP_CONNECTIONS:
                     transport.abort()
+            elif (sock := transport.get_extra_info("socket")) is not None:
+                self.app_state[PEER] = peer_pid(sock)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.expect_nothing()

@@ -97,7 +97,7 @@ def apply(state: SessionState, observation: Observation) -> bool:
     elif kind is EventKind.TURN_END:
         _turn_end(state, event)
     elif kind is EventKind.SESSION_END:
-        if state.ended_at_ns is None:
+        if state.ended_at_ns is None and not event.agent_id:
             state.ended_at_ns = observation.at_ns
             state.end_reason = event.reason
     elif kind is EventKind.COMPACT:
@@ -126,6 +126,8 @@ def _identify(state: SessionState, event: Event) -> None:
             state.cwd = event.cwd
         elif len(state.other_cwds) < MAX_NAMES:
             state.other_cwds.add(event.cwd)
+    if event.process is not None:
+        state.process = event.process
     if event.agent_id:
         # A sub-agent may run another model, and has a transcript of its own.
         if len(state.agents) < MAX_NAMES:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -162,6 +163,69 @@ class Daemon:
         for path in sorted(self.data.journal.rglob("*.jsonl")):
             found += [json.loads(raw) for raw in path.read_bytes().splitlines()]
         return [line for line in found if kind is None or line["type"] == kind]
+
+
+AGENT = """
+import json, subprocess, sys
+for line in sys.stdin:
+    command, payload = json.loads(line)
+    done = subprocess.run(["/bin/sh", "-c", command + "; true"], input=payload.encode(), stdout=subprocess.PIPE)
+    print(done.returncode, flush=True)
+"""
+"""A harness: a process that lives as long as its session and runs each hook through a shell, as vendors do."""
+
+PAST_HOOK = """
+import os, socket, sys
+path, query, body = sys.argv[1], sys.argv[2], sys.stdin.buffer.read()
+sock = socket.socket(socket.AF_UNIX)
+sock.connect(path)
+head = f"POST /hook?{query}&pid={os.getpid()} HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: {len(body)}\\r\\n\\r\\n"
+sock.sendall(head.encode() + body)
+assert b" 202 " in sock.recv(4096)
+"""
+"""As the hook client, but an event that was captured earlier."""
+
+
+class Agent:
+    """One running harness in a directory; `say` runs a hook and waits for its end."""
+
+    def __init__(self, daemon: Daemon, where: Path, session: str, harness: str = "claude-code") -> None:
+        self.daemon = daemon
+        self.session = session
+        self.where = where
+        self.harness = harness
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-c", AGENT], cwd=where, text=True,
+            env={"HOME": str(daemon.home), "PATH": "/usr/bin:/bin"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def say(self, event: str, ago_s: int = 0, **payload: object) -> "Agent":
+        """One event of this agent's session (`session_id` names another one), as if captured `ago_s` seconds ago."""
+        assert self.process.stdin and self.process.stdout
+        said = {"session_id": self.session, "cwd": str(self.where), "hook_event_name": event, **payload}
+        hook = [str(self.daemon.data.hook_launcher), self.harness, event]
+        if ago_s:
+            query = urlencode({"harness": self.harness, "event": event, "at": time.time_ns() - ago_s * 10**9})
+            hook = [sys.executable, "-I", "-c", PAST_HOOK, str(self.daemon.data.socket), query]
+        self.process.stdin.write(json.dumps([shlex.join(hook), json.dumps(said)]) + "\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "0\n"
+        return self
+
+    def kill(self) -> None:
+        """As the kernel or an impatient user does: nothing is said any more."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                pipe.close()
+
+    def __enter__(self) -> "Agent":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
 
 def exchange(sock: socket.socket, method: str, path: str, body: bytes, headers: dict[str, str]):

@@ -29,6 +29,7 @@ from aimemory.index.events import (
 from aimemory.index.read import read
 from aimemory.index.search import Scope, best_rows
 from aimemory.journal.lines import Line
+from aimemory.model.process import Process
 
 Observed = Callable[..., Line]
 
@@ -79,7 +80,8 @@ def test_a_batch_given_again_changes_nothing_and_the_position_never_goes_back(
 @pytest.mark.promise("P1.52")
 def test_any_cut_into_batches_gives_the_same_tables(db: sqlite3.Connection, observed: Observed) -> None:
     lines = [
-        observed(1, at_ns=50, cwd=None), observed(2, at_ns=10, cwd="/b", kind="prompt", native_session="n1"),
+        observed(1, at_ns=50, cwd=None, process={"pid": 7, "started": 8, "boot": "b/1"}),
+        observed(2, at_ns=10, cwd="/b", kind="prompt", native_session="n1"),
         Line(3, "intent", 60, {"id": "s1", "session": "s1", "page": "x.md"}),
         Line(4, "done", 61, {"id": "s1", "session": "s1", "page": "x.md", "upto": 2}),
         observed(5, at_ns=70, kind="session-end", reason="exit"), observed(6, at_ns=65, session="s2", project="p2"),
@@ -140,6 +142,20 @@ def test_an_end_counts_only_while_nothing_was_captured_after_it(db: sqlite3.Conn
     assert ended is not None and ended.has_ended and ended.end_reason == "exit"
     assert still is not None and still.has_ended
     assert reopened is not None and not reopened.has_ended
+
+
+def test_a_session_runs_in_the_process_that_was_told_last(db: sqlite3.Connection, observed: Observed) -> None:
+    first = {"pid": 7, "started": 8, "boot": "b/1"}
+    apply_lines(db, [observed(1, process=first), observed(2, session="s2"), observed(3)])
+    before = read(db, session("s1"))
+    apply_lines(db, [observed(4, process=first | {"confirmed": True}), observed(5)])
+    apply_lines(db, [observed(6)])
+
+    after, other = read(db, session("s1")), read(db, session("s2"))
+    assert before is not None and before.process == Process(7, 8, "b/1") and not before.process.confirmed
+    assert after is not None and after.process is not None and after.process.confirmed
+    assert other is not None and other.process is None
+    assert read(db, observations_of("s1"))[0].event.process == Process(7, 8, "b/1")
 
 
 def test_a_closed_session_is_reopened_by_a_later_event_also_by_one_during_the_closing(

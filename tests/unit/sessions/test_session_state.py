@@ -7,6 +7,7 @@ from session_events import SECOND, START_NS, Events
 
 from aimemory.model.event import EventKind
 from aimemory.model.observation import Observation
+from aimemory.model.process import Process
 from aimemory.model.session import SessionState
 from aimemory.sessions import state as limits
 from aimemory.sessions.state import apply, fold, start
@@ -121,6 +122,23 @@ def test_a_pending_call_says_what_it_was_for() -> None:
         e(EventKind.PRE_TOOL, tool="wait"),
     )
     assert list(state.pending_calls.values()) == ["Write /w/app/a.md", "apply_patch *** Update File: b.py @@", "wait"]
+
+
+def test_the_end_of_a_sub_agent_is_not_the_end_of_its_parent() -> None:
+    e = Events()
+
+    state = fold([e.prompt("list files"), e.end("done", agent_id="a1")])
+
+    assert state and state.ended_at_ns is None
+
+
+def test_a_session_runs_in_the_process_that_was_told_last() -> None:
+    e = Events()
+    first, second = Process(60, 100, "b/1"), Process(61, 500, "b/1")
+
+    state = fold([e.start(process=first), e.prompt("list files"), e.start(process=second), e.ran("ls")])
+
+    assert state and state.process == second
 
 
 def test_an_end_closes_and_later_ends_change_nothing() -> None:
