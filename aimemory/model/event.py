@@ -48,6 +48,7 @@ class Event:
     files_written, files_read: paths as the tool named them, absolute or relative to `cwd`.
     command: the shell command of a shell tool.
     extra: vendor fields without a meaning here, sanitised.
+    evidence: `observed` for what a hook said, `transcript` for what was read from the harness's own record; not stored.
     """
 
     harness: str
@@ -77,3 +78,4 @@ class Event:
     text: str | None = None
     identity: tuple[str, ...] = ()
     extra: dict[str, Json] = field(default_factory=dict)
+    evidence: str = "observed"
