@@ -10,12 +10,17 @@ _REPORT = re.compile(r"^\[(.{1,200}?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.
 _MAX = 20
 
 
+def may_commit(command: str) -> bool:
+    """False for a command that can't be one of those; most aren't."""
+    return "git" in command and any(word in command for word in _COMMITTING)
+
+
 def commits_in(command: str, output: str) -> tuple[tuple[str, str], ...]:
     """Abbreviated id and subject of each commit that `git commit` and its like report: `[main 4f2a9c1] Fix it`.
 
     Only for a line that runs such a command; a quiet one reports nothing, and is then not seen.
     """
-    if "git" not in command or not any(word in command for word in _COMMITTING):
+    if not may_commit(command):
         return ()
     if not any(p.name == "git" and _subcommand(p.words) in _COMMITTING for p in programs_of(command)[0]):
         return ()

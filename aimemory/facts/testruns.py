@@ -54,13 +54,18 @@ _PER_LINE = word_set("grep egrep fgrep rg ag ack sed awk gawk cut sort uniq jq p
 _STDIN_ONLY = re.compile(r"-|\d+|[+-]\d+\Z")
 
 
+def may_run_tests(command: str) -> bool:
+    """False for a command that starts no tests that are known here; most don't."""
+    return _MAY_START.search(command) is not None
+
+
 def test_runs(command: str, output: str | None, exit_code: int | None, failed: bool | None) -> tuple[TestRun, ...]:
     """The runs that a command line started, in its order; empty when it started none.
 
     output: standard output and error as the harness gives them, perhaps cut in the middle. exit_code, failed: of the
     whole line, None where it isn't known; `failed` decides where there is no code.
     """
-    if not _MAY_START.search(command):
+    if not may_run_tests(command):
         return ()
     programs, whole = programs_of(command)
     runs = [found for program in programs if (found := started(program)) is not None]
