@@ -16,6 +16,7 @@ from aimemory.model.protocols import rfc3339_local
 from aimemory.model.session import CommandRun, SessionState
 from aimemory.sessions.digest import failing, last_turn_broke, only_looked, outcome
 from aimemory.sessions.quoting import clip, code, one_line
+from aimemory.sessions.testtext import standing, test_words
 
 GIT_NOW = "git, checked now"
 WITHHELD = "[withheld: reads like an instruction; see the source]"
@@ -41,6 +42,7 @@ _PATHS_CHARS = 260
 _FIRST_FAILURES = 3
 _MORE_FAILURES = 7
 _UNKNOWN_RUNS = 5
+_FIRST_TESTS = 3
 _OTHERS = 10
 _OPEN_HANDOFFS = 5
 _LIVE_FAILURES = 2
@@ -231,6 +233,7 @@ def _first_lines(state: SessionState) -> list[str]:
         _unfinished(state),
         *(f"Failed: {_run(run)}" for run in broken[:_FIRST_FAILURES]),
         *(f"Run: {_run(run)}" for run in unknown[: _first_unknown(state)]),
+        _tests(state, broken),
         _changed(state),
     ]
 
@@ -332,6 +335,22 @@ def _run(run: CommandRun) -> str:
     quoted = WITHHELD if gives_orders(evidence) else _code(shown, _LINE_CHARS)
     said = f", {'said' if run.error else 'printed'} {quoted}" if shown else ""
     return f"{_code(run.command, _LINE_CHARS)}: {outcome(run)}{times}{said}"
+
+
+def _tests(state: SessionState, broken: Sequence[CommandRun]) -> str:
+    """How the tests ended that the lines on failed commands don't tell of: failing ones first, then the latest."""
+    told = {key for run in broken for key in run.tests}
+    tests = sorted(
+        ((key[0], test) for key, test in state.tests.items() if key not in told and test.cleared_by is None),
+        key=lambda item: (not item[1].is_failing, -item[1].at_ns),
+    )
+    lines = []
+    for runner, test in tests[:_FIRST_TESTS]:
+        named = ", ".join(_code(name, _PATH_CHARS) for name in standing(test).failing[:_FIRST_TESTS])
+        words = test_words(standing(test)) + (f" ({named})" if named else "")
+        lines.append(f"{_code(f'{runner} {test.target}'.strip(), _LINE_CHARS)} {words}")
+    more = f"; {len(tests) - len(lines)} more" if len(tests) > len(lines) else ""
+    return f"Tests when last run: {'; '.join(lines)}{more}" if lines else ""
 
 
 def _unknown(state: SessionState) -> list[CommandRun]:

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from aimemory.harness.injected import OWN_ANSWER, is_own_command, without_ours
 from aimemory.harness.spec import EventRow, HarnessSpec
 from aimemory.harness.table import Paths
 from aimemory.harness.tools import NO_CALL, Call, answer_text, look_up, plain_text, read_call
 from aimemory.model.event import Delivery, Event, EventKind, Json
+from aimemory.model.injected import OWN_ANSWER, is_own_command, without_ours
 from aimemory.privacy import Sanitized, cap_text, cap_tree
 
 _ID_CHARS = 1024

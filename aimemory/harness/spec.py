@@ -14,6 +14,7 @@ from typing import Any
 from aimemory.errors import UserError
 from aimemory.harness.table import Keys, Paths, Table, split
 from aimemory.model.event import EventKind
+from aimemory.model.transcript import TranscriptSource
 
 FIELDS = frozenset([
     "event", "session", "cwd", "at", "model", "transcript", "agent_id", "agent_type", "prompt", "message", "text",
@@ -155,7 +156,7 @@ class HarnessSpec:
     program's name.
 
     agent_needs_type: an agent id beside an empty agent type names no sub-agent. ignore: payload keys without content.
-    has_true_end: its end event comes when the session ends, if it comes.
+    has_true_end: its end event comes when the session ends, if it comes. transcript: where it keeps its own records.
     """
 
     id: str
@@ -171,6 +172,7 @@ class HarnessSpec:
     outcome: Outcome = Outcome()
     response: Response = Response()
     inject: Inject = Inject()
+    transcript: TranscriptSource | None = None
     ignore: frozenset[str] = frozenset()
     agent_needs_type: bool = False
     has_true_end: bool = True
@@ -210,6 +212,7 @@ def _spec(top: Table) -> HarnessSpec:
     common = _fields(top.table("fields"))
     hooks = top.table("hooks")
     rows = hooks.table("events")
+    registered = _hook_file(hooks)
     limits = top.table("limits")
     events = {event: _row(event, rows.table(event), common) for event in list(rows.left)}
     spec = HarnessSpec(
@@ -220,12 +223,15 @@ def _spec(top: Table) -> HarnessSpec:
         verified=_verified(top.table("verified")) if "verified" in top.left else None,
         events=events,
         other=EventRow("", EventKind.OTHER, common),
-        hooks=_hook_file(hooks),
+        hooks=registered,
         mcp=_mcp(top.table("mcp")) if "mcp" in top.left else None,
         tools=_tools(top.table("tools")),
         outcome=_outcome(top.table("outcome")),
         response=_response(top.table("response")),
         inject=_inject(top.table("inject")),
+        transcript=_transcript(name, top.table("transcript"), registered.home_variable)
+        if "transcript" in top.left
+        else None,
         ignore=frozenset(hooks.texts("ignore")),
         agent_needs_type=hooks.flag("agent_needs_type", False),
         has_true_end=limits.flag("has_true_end", True),
@@ -343,6 +349,22 @@ def _outcome(table: Table) -> Outcome:
 
 def _response(table: Table) -> Response:
     found = Response(table.paths("text"), frozenset(table.texts("omit")), frozenset(table.texts("omit_written")))
+    table.done()
+    return found
+
+
+def _transcript(name: str, table: Table, variable: str | None) -> TranscriptSource:
+    found = TranscriptSource(
+        harness=name,
+        format=table.text("format"),
+        home=table.text("home"),
+        folders=tuple(table.texts("folders")),
+        home_variable=variable,
+    )
+    if not found.home.startswith("~/"):
+        table.report("home", "is not below ~/")
+    if not found.folders or any(folder.startswith("/") or ".." in folder.split("/") for folder in found.folders):
+        table.report("folders", "is not a list of folders below home")
     table.done()
     return found
 

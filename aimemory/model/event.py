@@ -51,6 +51,7 @@ class Event:
     command: the shell command of a shell tool.
     process: the harness's own process, on the events that say something new about it.
     extra: vendor fields without a meaning here, sanitised.
+    evidence: `observed` for what a hook said, `transcript` for what was read from the harness's own record; not stored.
     """
 
     harness: str
@@ -81,3 +82,4 @@ class Event:
     identity: tuple[str, ...] = ()
     process: Process | None = None
     extra: dict[str, Json] = field(default_factory=dict)
+    evidence: str = "observed"

@@ -120,7 +120,6 @@ TOOLS: tuple[ToolSpec, ...] = (
         "is at work. Use it at the start when no brief was shown, or after losing context. A handoff in it becomes "
         "yours with your next tool call.",
         {"project": _PROJECT},
-        read_only=False,
     ),
     ToolSpec(
         "memory_session_close",

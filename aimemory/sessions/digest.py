@@ -1,7 +1,8 @@
 """Session state to the session page: title, front matter, markdown body, made without a model.
 
-Order: what was asked, what was said last, what is open, what changed, what was run; then what was read, and facts about
-the session. Every section says how its statements are known. Where pages lie, and writing them, is left to others.
+Order: what was asked, what was said last, what is open, what the tests say, what changed, what was run; then what was
+read, and facts about the session. Every section says how its statements are known. Where pages lie, and writing them,
+is left to others.
 """
 
 import re
@@ -15,6 +16,8 @@ from aimemory.model.protocols import rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.model.session import CommandRun, SessionState
 from aimemory.sessions.quoting import block, clip, clip_bytes, code, one_line
+from aimemory.sessions.teststate import failing_tests
+from aimemory.sessions.testtext import test_line, tests_section
 from aimemory.sessions.title import page_title
 
 Field: TypeAlias = str | list[str] | dict[str, str]
@@ -22,16 +25,19 @@ Field: TypeAlias = str | list[str] | dict[str, str]
 MAX_PAGE_BYTES = 32_768
 """Front matter included. The allotments below add up to less, so that no section is ever cut in its middle."""
 
-_GOAL_BYTES = 4_096
+_GOAL_BYTES = 3_584
 _REQUEST_BYTES = 3_072
-_MESSAGE_BYTES = 5_120
+_MESSAGE_BYTES = 4_096
 _BETWEEN_BYTES = 2_048
-_OPEN_BYTES = 2_048
+_OPEN_BYTES = 2_560
+_TESTS_BYTES = 2_560
 _FILES_BYTES = 4_096
-_COMMANDS_BYTES = 6_144
+_COMMANDS_BYTES = 4_608
 _READ_BYTES = 1_536
 _FACTS_BYTES = 2_048
 
+_OPEN_TESTS = 10
+_COMMITS = 8
 _EXCERPT_CHARS = 160
 _COMMAND_CHARS = 300
 
@@ -91,6 +97,7 @@ def session_page(
         _asked(state),
         _said(state),
         _still_open(state),
+        tests_section(state, _TESTS_BYTES),
         _files_changed(state, git),
         _commands(state),
         _files_read(state),
@@ -102,19 +109,29 @@ def session_page(
 
 def work_sections(state: SessionState, git: GitSummary | None) -> tuple[str, ...]:
     """What was asked, left open, changed, run and said, for a handoff's page; each ends in a line feed."""
-    sections = (_asked(state), _still_open(state), _files_changed(state, git), _commands(state), _said(state))
+    sections = (
+        _asked(state), _still_open(state), tests_section(state, _TESTS_BYTES), _files_changed(state, git),
+        _commands(state), _said(state),
+    )  # fmt: skip
     return tuple(section for section in sections if section)
 
 
 def failing(state: SessionState) -> list[CommandRun]:
-    """Commands whose last run failed, the latest first."""
-    return sorted((run for run in state.commands.values() if run.failed), key=lambda run: -run.at_ns)
+    """Commands whose last run failed, the latest first; not those whose tests have passed in another run since."""
+    return sorted(
+        (run for run in state.commands.values() if run.failed and not _fixed(state, run)), key=lambda run: -run.at_ns
+    )
+
+
+def _fixed(state: SessionState, run: CommandRun) -> bool:
+    known = [state.tests[key] for key in run.tests if key in state.tests]
+    return bool(known) and not any(test.is_failing for test in known)
 
 
 def outcome(run: CommandRun) -> str:
-    """The last run's outcome, no stronger than what the harness reported."""
+    """The last run's outcome, no stronger than what the harness reported or recorded."""
     if run.exit_code is not None:
-        return f"exit code {run.exit_code}"
+        return f"exit code {run.exit_code}" + (" (transcript)" if run.evidence == "transcript" else "")
     if run.failed is None:
         return "outcome not reported"
     return "failed, exit code not reported" if run.failed else "succeeded, exit code not reported"
@@ -179,10 +196,19 @@ def open_points(state: SessionState) -> list[str]:
 
 
 def _still_open(state: SessionState) -> str:
-    points = open_points(state)
-    broken = failing(state)
-    if broken:
-        points.append(f"{_count(len(broken), 'command', 'commands')} failed when last run; see Commands.")
+    broken_tests = failing_tests(state)
+    points = [*open_points(state), *(f"Tests fail: {test_line(test)}" for test in broken_tests[:_OPEN_TESTS])]
+    if len(broken_tests) > _OPEN_TESTS:
+        points.append(
+            f"{_count(len(broken_tests) - _OPEN_TESTS, 'more test run', 'more test runs')} failed; see Tests."
+        )
+    broken = [run for run in failing(state) if not run.tests]
+    points += [f"Failed when last run: {code(clip(run.command, _EXCERPT_CHARS))}, {outcome(run)}" for run in broken[:5]]
+    if len(broken) > 5:
+        points.append(f"{_count(len(broken) - 5, 'more command', 'more commands')} failed when last run; see Commands.")
+    points += [
+        f"On the agent's list, {todo.status}: {code(todo.text)}" for todo in state.todos if todo.status != "done"
+    ]
     if not points:
         return ""
     return "\n".join(["## Still open\n", "Observed:\n", _listed([f"- {point}" for point in points], _OPEN_BYTES)])
@@ -221,8 +247,10 @@ def _commands(state: SessionState) -> str:
     runs = sorted(state.commands.values(), key=lambda run: -run.at_ns)
     looking = [run for run in runs if run.failed is False and only_looked(run)]
     skipped = {id(run) for run in looking}
+    broken = {id(run) for run in failing(state)}
     groups: tuple[tuple[str, list[CommandRun]], ...] = (
-        ("Failed when last run", [run for run in runs if run.failed]),
+        ("Failed when last run", [run for run in runs if id(run) in broken]),
+        ("Failed; its tests have passed in another run since", [r for r in runs if r.failed and id(r) not in broken]),
         ("Failed first, then succeeded", [run for run in runs if run.failed is False and run.failures]),
         ("Outcome not reported by the harness", [run for run in runs if run.failed is None]),
         ("Succeeded", [r for r in runs if r.failed is False and not r.failures and id(r) not in skipped]),
@@ -269,6 +297,7 @@ def _files_read(state: SessionState) -> str:
 
 
 def _facts(state: SessionState, git: GitSummary | None, harness: str, closed_by: str | None) -> str:
+    commits = list(state.commits.values())[-_COMMITS:]
     tools = sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))[:10]
     lines = [
         f"- Harness: {harness}" + (f", model {code(clip(state.model, _EXCERPT_CHARS))}" if state.model else ""),
@@ -281,6 +310,16 @@ def _facts(state: SessionState, git: GitSummary | None, harness: str, closed_by:
     ]
     if state.agents:
         lines.append(f"- Sub-agents: {len(state.agents)}; their edits and commands are in the lists above")
+    lines += [
+        f"- Commit: {code(commit.id)} {code(clip(commit.subject, _EXCERPT_CHARS))} (observed)" for commit in commits
+    ]
+    if len(state.commits) > len(commits):
+        lines.append(f"- {_count(len(state.commits) - len(commits), 'earlier commit', 'earlier commits')} not listed")
+    if state.tokens:
+        kinds = ", ".join(f"{kind} {number:,}" for kind, number in state.tokens.items())
+        lines.append(f"- Tokens: {kinds} (transcript)")
+    if state.transcript:
+        lines.append(f"- Transcript: {one_line(state.transcript)}")
     if state.compactions:
         lines.append(f"- Compactions of the context begun: {state.compactions}")
     lines += [f"- Note: {code(clip(one_line(note), _EXCERPT_CHARS))}" for note in state.notes[:5]]

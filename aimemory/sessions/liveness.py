@@ -28,7 +28,7 @@ IsAlive = Callable[[Process | None], bool | None]
 
 class Liveness(StrEnum):
     """ended: its end event came, and nothing after it. gone: its process is known to have ended, without a word.
-    quiet: no event for 20 seconds, or what is set. live: none of these. Whether its page is written is another question."""
+    quiet: no event for 20 seconds, or what is set. live: none of these. Whether its page is written is not asked."""
 
     LIVE = "live"
     QUIET = "quiet"

@@ -9,9 +9,12 @@ import re
 from collections.abc import Iterable
 from posixpath import join, normpath
 
+from aimemory.facts.commits import commits_in
 from aimemory.model.event import Event, EventKind
 from aimemory.model.observation import Observation
-from aimemory.model.session import CommandRun, SessionState
+from aimemory.model.session import CommandRun, Commit, SessionState
+from aimemory.sessions.teststate import note_tests
+from aimemory.sessions.todos import todos_in
 
 MAX_FILES = 500
 MAX_COMMANDS = 500
@@ -19,6 +22,7 @@ MAX_PENDING = 100
 MAX_LATEST_PROMPTS = 20
 MAX_NOTES = 50
 MAX_NAMES = 200
+MAX_COMMITS = 50
 PROMPT_CHARS = 2_000
 MESSAGE_CHARS = 16_384
 EVIDENCE_CHARS = 500
@@ -184,6 +188,8 @@ def _tool_result(state: SessionState, event: Event, at_ns: int) -> None:
             state.files_written_more += _touch(state.files_written, _shown_path(path, event.cwd, state.cwd))
         for path in event.files_read:
             state.files_read_more += _touch(state.files_read, _shown_path(path, event.cwd, state.cwd))
+    if event.failed is not True and not event.agent_id and (todos := todos_in(event)) is not None:
+        state.todos = todos
     if event.command and (command := " ".join(event.command.split())):
         _ran(state, command, event, at_ns)
 
@@ -245,6 +251,12 @@ def _ran(state: SessionState, command: str, event: Event, at_ns: int) -> None:
         said = said.removeprefix(f"Exit code {event.exit_code}\n")
     run.error = _end_of(said) if event.failed else ""
     run.printed = _end_of(event.output or "") if event.failed is None else ""
+    run.evidence = event.evidence
+    place = _shown_path(".", event.cwd, state.cwd)
+    run.tests = note_tests(state, event, at_ns, "" if place in (".", state.cwd) else place)
+    for commit, subject in commits_in(event.command or "", event.output or ""):
+        if len(state.commits) < MAX_COMMITS:
+            state.commits.setdefault(commit, Commit(commit, subject))
 
 
 def _make_room(state: SessionState) -> None:

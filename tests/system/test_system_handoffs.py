@@ -61,6 +61,7 @@ def test_who_used_the_baton_hands_on_and_the_chain_says_so(daemon, app):
     assert f"It continues handoff {done['id']}" in third
 
 
+@pytest.mark.promise("P7.4")
 def test_who_did_not_use_it_gives_it_back_and_leaves_none_of_its_own(daemon, app):
     Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
     codex = Agent(daemon, "codex", "x1", app)
@@ -78,6 +79,7 @@ def test_who_did_not_use_it_gives_it_back_and_leaves_none_of_its_own(daemon, app
     assert f"Handoff {claimed['id']} is offered to you" in Agent(daemon, "codex", "x2", app).start()
 
 
+@pytest.mark.promise("P7.3")
 def test_starting_asking_and_a_sub_agent_take_nothing(daemon, app):
     Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
     reader = Agent(daemon, "claude-code", "c2", app)
@@ -93,6 +95,7 @@ def test_starting_asking_and_a_sub_agent_take_nothing(daemon, app):
     assert not [line for line in daemon.lines("handoff") if line["data"]["op"] == "claim"]
 
 
+@pytest.mark.promise("P7.5")
 def test_of_two_that_hold_an_offer_the_first_to_work_has_it_and_the_other_reads_so_once(daemon, app):
     Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
     first, second = Agent(daemon, "codex", "x1", app), Agent(daemon, "claude-code", "c2", app)
@@ -186,6 +189,7 @@ def test_three_sessions_that_end_at_once_leave_three_handoffs_and_the_reader_see
     assert brief.count("is offered to you") == 1 and "Other open handoffs" in brief
 
 
+@pytest.mark.promise("P7.6")
 def test_a_session_that_did_nothing_leaves_none_and_why_says_so(daemon, app):
     idle = Agent(daemon, "claude-code", "c1", app)
     idle.start()
@@ -324,7 +328,7 @@ def test_a_status_that_a_person_wrote_is_a_command(daemon, app):
     assert done["id"] == made["id"]
 
 
-@pytest.mark.promise("P1.5")
+@pytest.mark.promise("P7.7")
 def test_a_rebuilt_index_knows_the_same_handoffs(daemon, app):
     Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
     codex = Agent(daemon, "codex", "x1", app)

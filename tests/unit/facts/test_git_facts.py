@@ -11,7 +11,7 @@ import pytest
 from aimemory.facts.changes import Change, Changes, LineCount
 from aimemory.facts.git import GitFacts, git_facts
 from aimemory.facts.known import Known, Unknown
-from aimemory.facts.summary import git_summary
+from aimemory.facts.summary import NO_REMOTE, git_summary
 from aimemory.model.gitfacts import GitSummary
 
 Git = Callable[..., str]
@@ -238,6 +238,46 @@ def test_a_summary_keeps_unknown_apart_from_none(repo: Path, git: Git) -> None:
     head = git(repo, "rev-parse", "HEAD").strip()
 
     assert git_summary(facts(repo), 7) == GitSummary(
-        branch=None, head=head, subject="First commit", uncommitted=(), untracked=(), detached=True, checked_at_ns=7
+        branch=None,
+        head=head,
+        subject="First commit",
+        uncommitted=(),
+        untracked=(),
+        unpushed=NO_REMOTE,
+        detached=True,
+        checked_at_ns=7,
     )
     assert git_summary(None, 7).reason == "not a git repository"
+
+
+def test_own_commits_are_those_made_here_since_then_and_an_amended_one_counts_once(
+    repo: Path, git: Git, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(repo), str(other))
+    (other / "c.txt").write_text("theirs\n")
+    git(other, "add", ".")
+    git(other, "commit", "-q", "-m", "Made elsewhere")
+    git(repo, "-c", "core.logAllRefUpdates=true", "fetch", "-q", str(other), "main")
+    git(repo, "merge", "-q", "--ff-only", "FETCH_HEAD")
+    (repo / "d.txt").write_text("mine\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-q", "-m", "Frist")
+    git(repo, "commit", "-q", "--amend", "-m", "Mine")
+
+    def subjects(since_ns: int | None) -> object:
+        own = asyncio.run(git_facts(str(repo), timeout_s=20, since_ns=since_ns))
+        assert own is not None and isinstance(own.own_commits, Known)
+        value = own.own_commits.value
+        return None if value is None else [commit.partition(" ")[2] for commit in value]
+
+    assert subjects(1) == ["Mine", "First commit"]
+    assert subjects(4_000_000_000_000_000_000) == []
+    assert subjects(None) is None
+
+
+def test_a_repository_without_a_commit_has_no_own_commits(git: Git, tmp_path: Path) -> None:
+    git(tmp_path / "new", "init", "-q")
+    own = asyncio.run(git_facts(str(tmp_path / "new"), timeout_s=20, since_ns=1))
+
+    assert own is not None and own.own_commits == Known(())

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ Wrapper = Callable[[str], str]
 HANG = 'sleep 600 & echo "$$ $!" >> "$(dirname "$0")/pids"; wait'
 
 
-def facts(checkout: Path, timeout_s: float = 20, **more: str) -> GitFacts:
+def facts(checkout: Path, timeout_s: float = 20, **more: Any) -> GitFacts:
     found = asyncio.run(git_facts(str(checkout), timeout_s=timeout_s, **more))
     assert found is not None
     return found
@@ -50,7 +51,7 @@ def assert_all_gone(pids: Path) -> None:
 def test_a_git_that_hangs_leaves_every_fact_unknown_and_no_process(
     repo: Path, wrapper: Wrapper, tmp_path: Path
 ) -> None:
-    found = facts(repo, timeout_s=0.4, git=wrapper(HANG))
+    found = facts(repo, timeout_s=0.4, git=wrapper(HANG), since_ns=1)
 
     assert {name for name, fact in all_facts(found).items() if not isinstance(fact, Unknown)} == set()
     assert isinstance(found.uncommitted, Unknown)

@@ -183,15 +183,20 @@ def test_names_fit_every_client_with_every_prefix_and_the_set_is_small(tools: li
     """Cursor drops names above 60 characters with the server's; some clients pass on only the first 40 tools."""
     names = [tool["name"] for tool in tools]
     assert names == [
-        "memory_search", "memory_read_page", "memory_write_page", "memory_recent", "memory_status"
+        "memory_search", "memory_read_page", "memory_write_page", "memory_recent", "memory_session_brief",
+        "memory_session_close", "memory_handoff_begin", "memory_handoff_list", "memory_handoff_claim",
+        "memory_handoff_cancel", "memory_status",
     ]  # fmt: skip
     assert max(len(f"mcp__aimemory__{name}") for name in names) <= 60
     assert all(re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*", name) for name in names)
 
 
-def test_only_the_write_tool_is_marked_as_writing_and_none_as_destructive(tools: list[dict[str, Any]]) -> None:
+def test_only_tools_that_write_are_marked_as_writing_and_none_as_destructive(tools: list[dict[str, Any]]) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in tools}
-    assert [name for name, hint in hints.items() if not hint["readOnlyHint"]] == ["memory_write_page"]
+    assert [name for name, hint in hints.items() if not hint["readOnlyHint"]] == [
+        "memory_write_page", "memory_session_close", "memory_handoff_begin", "memory_handoff_claim",
+        "memory_handoff_cancel",
+    ]  # fmt: skip
     assert all(not hint["destructiveHint"] and not hint["openWorldHint"] and hint["title"] for hint in hints.values())
     assert {name for name, hint in hints.items() if hint["readOnlyHint"]} == shim.READ_TOOLS
 
