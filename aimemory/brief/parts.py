@@ -149,7 +149,11 @@ def handoff_parts(
     first = _first_lines(state) if state is not None else []
     more = _more_lines(state) if state is not None else []
     return [
-        BriefPart(RANK_LAST, heading, _items([lead, _before(given), *first[:2], *declared, *first[2:]], given.source)),
+        BriefPart(
+            RANK_LAST,
+            heading,
+            _items([lead, _before(given), _where(handoff, git_now), *first[:2], *declared, *first[2:]], given.source),
+        ),
         git_part(git_now),
         BriefPart(RANK_LAST_MORE, "More of the handoff", _items(more, given.source)),
     ]
@@ -208,7 +212,12 @@ def related_part(pages: Sequence[Page]) -> BriefPart:
 
 
 def _elsewhere(cwd: str | None, here: str | None) -> str:
-    return f", in {code(clip(cwd, _PATH_CHARS))}" if cwd and here and cwd != here else ""
+    """Where else a session ran; below the reader's directory by the rest of the path, else by the end of a long one."""
+    if not cwd or not here or cwd == here:
+        return ""
+    if cwd.startswith(here.rstrip("/") + "/"):
+        cwd = cwd[len(here.rstrip("/")) + 1 :]
+    return f", in {code(cwd if len(cwd) <= _PATH_CHARS else '…' + cwd[1 - _PATH_CHARS :])}"
 
 
 def _lead(given: BriefHandoff) -> str:
@@ -218,6 +227,20 @@ def _lead(given: BriefHandoff) -> str:
         return f"{what} is yours since {rfc3339_local(handoff.claimed_at_ns or handoff.changed_at_ns)}"
     how = f"{what} is offered to you: it is yours with your first tool call or finished turn"
     return f"{how}; its session is not closed" if handoff.page is None else how
+
+
+def _where(handoff: Handoff, git_now: GitSummary | None) -> str:
+    """Where the work lies, if that isn't where the reader stands."""
+    if not handoff.branch or git_now is None or handoff.branch == git_now.branch:
+        return ""
+    here = _branch_name(git_now)
+    return f"Its work is on branch {_code(handoff.branch, _PATH_CHARS)}; {here}"
+
+
+def _branch_name(git: GitSummary) -> str:
+    if git.branch is not None:
+        return f"this directory is on {_code(git.branch, _PATH_CHARS)}"
+    return "this directory has a detached head" if git.detached else "the branch of this directory was not checked"
 
 
 def _before(given: BriefHandoff) -> str:

@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1] / "helpers")]
 
-from golden_cases import HERE, golden_texts
+import situations  # noqa: E402
+from golden_cases import HERE, golden_texts  # noqa: E402
 
 
 def main() -> None:
@@ -15,7 +16,8 @@ def main() -> None:
             stale.unlink()
     for name, text in wanted.items():
         (HERE / name).write_text(text, encoding="utf-8", newline="\n")
-    print(f"{len(wanted)} golden files written to {HERE}")
+    played = situations.regenerate()
+    print(f"{len(wanted) + played} golden files written to {HERE}")
 
 
 if __name__ == "__main__":

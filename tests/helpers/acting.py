@@ -3,34 +3,33 @@
 import itertools
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from living import Daemon
 
 SECOND = 1_000_000_000
 
-_NAMES = {
-    "claude-code": {"start": "SessionStart", "prompt": "UserPromptSubmit", "tool": "PostToolUse", "stop": "Stop",
-                    "end": "SessionEnd", "compact": "PreCompact"},
-    "codex": {"start": "SessionStart", "prompt": "UserPromptSubmit", "tool": "PreToolUse", "stop": "Stop",
-              "end": "SessionEnd", "compact": "PreCompact"},
-}  # fmt: skip
-
 
 class Agent:
-    """ago_s: how long ago its events happened, for sessions that have been quiet since."""
+    """ago_s: how long ago its events happened, for sessions that have been quiet since. clock: gives the instant of each
+    event instead, in ns. An agent of the past reads no brief."""
 
     _calls = itertools.count()
 
-    def __init__(self, daemon: Daemon, harness: str, session: str, cwd: Path, ago_s: float = 0.0) -> None:
+    def __init__(
+        self, daemon: Daemon, harness: str, session: str, cwd: Path, ago_s: float = 0.0,
+        clock: Callable[[], int] | None = None,
+    ) -> None:  # fmt: skip
         self.daemon, self.harness, self.session, self.cwd = daemon, harness, session, cwd
-        self.ago_ns = int(ago_s * SECOND)
+        self.is_past = ago_s > 0 or clock is not None
+        self.now_ns = clock or (lambda: time.time_ns() - int(ago_s * SECOND))
 
     def send(self, event: str, payload: dict | None = None, *, reply: bool = False) -> str:
         """Send one event; the context that the hook would inject, "" if none."""
         body = {"session_id": self.session, "cwd": str(self.cwd), "hook_event_name": event, **(payload or {})}
         more = {"reply": 1} if reply else {}
-        at = time.time_ns() - self.ago_ns
+        at = self.now_ns()
         answer = self.daemon.event(self.harness, event, body, at=at, pid=next(self._calls) + 1, **more)
         if not reply:
             return ""
@@ -39,11 +38,11 @@ class Agent:
         return json.loads(raw)["hookSpecificOutput"]["additionalContext"] if raw else ""
 
     def start(self, source: str = "startup") -> str:
-        return self.send(_NAMES[self.harness]["start"], {"source": source}, reply=not self.ago_ns)
+        return self.send("SessionStart", {"source": source}, reply=not self.is_past)
 
     def prompt(self, text: str) -> str:
         more = {"prompt_id": f"p{next(self._calls)}"} if self.harness == "claude-code" else {}
-        return self.send(_NAMES[self.harness]["prompt"], {"prompt": text, **more}, reply=not self.ago_ns)
+        return self.send("UserPromptSubmit", {"prompt": text, **more}, reply=not self.is_past)
 
     def edits(self, path: str) -> None:
         self._tool("Write", {"file_path": str(self.cwd / path), "content": "x"}, {"type": "create"})
@@ -61,15 +60,16 @@ class Agent:
             self._tool("Bash", {"command": command}, {"stdout": output, "stderr": ""})
 
     def _tool(self, name: str, given: dict, response: dict) -> None:
-        self.send(_NAMES[self.harness]["tool"], {
-            "tool_name": name, "tool_input": given, "tool_use_id": f"t{next(self._calls)}", "tool_response": response,
-        })  # fmt: skip
+        call = {"tool_name": name, "tool_input": given, "tool_use_id": f"t{next(self._calls)}"}
+        if self.harness == "codex":
+            self.send("PreToolUse", call)
+        self.send("PostToolUse", {**call, "tool_response": response})
 
     def stops(self, said: str = "Done.") -> None:
-        self.send(_NAMES[self.harness]["stop"], {"last_assistant_message": said})
+        self.send("Stop", {"last_assistant_message": said})
 
     def ends(self, reason: str = "other") -> None:
-        self.send(_NAMES[self.harness]["end"], {"reason": reason})
+        self.send("SessionEnd", {"reason": reason})
 
     def works(self, prompt: str = "Fix the parser") -> "Agent":
         """A prompt, an edit and a failing test: what is worth handing over."""

@@ -255,9 +255,15 @@ def _dechunked(raw: bytes) -> bytes:
     return out
 
 
-def git(where: Path, *arguments: str) -> str:
-    """Run git as a person with no configuration of his own."""
-    env = {"PATH": os.environ["PATH"], "HOME": str(where), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+def git(where: Path, *arguments: str, **more: str) -> str:
+    """Run git as a person with no configuration of his own. more: environment variables."""
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(where),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        **more,
+    }
     done = subprocess.run(
         ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.invalid", "-c", "init.defaultBranch=main", *arguments],
         cwd=where, env=env, capture_output=True, text=True, check=True,
@@ -265,13 +271,13 @@ def git(where: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def repository(where: Path, remote: str | None = None) -> Path:
-    """A git repository with one commit."""
+def repository(where: Path, remote: str | None = None, **more: str) -> Path:
+    """A git repository with one commit. more: environment variables of that commit."""
     where.mkdir(parents=True, exist_ok=True)
     git(where, "init", "-q")
     (where / "README.md").write_text("# Project\n")
     git(where, "add", "-A")
-    git(where, "commit", "-qm", "start")
+    git(where, "commit", "-qm", "start", **more)
     if remote:
         git(where, "remote", "add", "origin", remote)
     return where
