@@ -163,13 +163,14 @@ def over_full(stage: Stage) -> str:
         worker.runs(f"pytest tests/test_module_{number:03}.py", f"FAILED test_{number:03} - assert {number}", code=1)
     worker.stops("I renamed all of them. " * 400)
     stage.ends(worker)
+    folder = stage.daemon.data.wiki / "default" / "app" / "decisions"
+    folder.mkdir()
     for number in range(30):
-        stage.daemon.post("/api/v1/page", {
-            "title": f"Decision number {number:02}", "body": "We chose it. " * 40, "kind": "decision",
-            "cwd": str(stage.app),
-        })  # fmt: skip
-    brief = re.sub(r"(decision-number-\d\d)-[0-9a-f]{4}", r"\1-ID", stage.reader().start())
-    return stage.shown(brief)
+        front = f"type: decision\ntitle: Decision number {number:02}\ncreated: 2026-03-{number + 1:02}T09:00:00Z"
+        (folder / f"decision-{number:02}.md").write_text(f"---\n{front}\n---\n\n{'We chose it. ' * 40}\n")
+    last = {"title": "The last decision", "body": "A write takes in what people changed.", "kind": "decision"}
+    stage.daemon.post("/api/v1/page", {**last, "cwd": str(stage.app)})
+    return stage.shown(re.sub(r"(the-last-decision)-[0-9a-f]{4}", r"\1-ID", stage.reader().start()))
 
 
 SITUATIONS: dict[str, Callable[[Stage], str]] = {
