@@ -36,8 +36,8 @@ class Written:
     """What an earlier connect left: the file's hash then, and what it was before.
 
     original: the backup with the bytes before the first connect; None where there was no file. is_restorable: these
-    bytes held nothing of ours, so they are what a disconnect gives back. parts: what was written into it. folders:
-    directories that were made for it.
+    bytes held nothing of ours, so they are what a disconnect gives back. parts: what was written into it. made: there
+    was no file before us. folders: directories that were made for it.
     empties: containers that were there and empty.
     """
 
@@ -46,6 +46,7 @@ class Written:
     original_hash: str | None
     is_restorable: bool
     parts: tuple[Part, ...] = ()
+    made: bool = False
     folders: tuple[str, ...] = ()
     empties: tuple[Keys, ...] = ()
 
@@ -121,10 +122,16 @@ class Job:
             notes = self._notes_of_removal(file.text, text)
             if (original := self._original(before)) is not None:
                 return replace(change, after=original.content, restored=True, notes=notes)
+            if self._is_ours_and_empty(text):
+                return replace(change, after=None, restored=True, notes=notes)
             return replace(change, after=before if text == file.text else file.encode(text), notes=notes)
         empties = tuple(empty_containers(file.text, self.containers, self.is_toml)) if before is not None else ()
         after = before if text == file.text else file.encode(text)
         return replace(change, after=after, empties=empties, notes=self._notes_of_reading(file))
+
+    def _is_ours_and_empty(self, text: str) -> bool:
+        """Is this a file that connect made, with nothing in it but the form?"""
+        return self.written is not None and self.written.made and text.strip() in ("", "{}")
 
     def _original(self, before: bytes | None) -> "_Original | None":
         """What to give back, if nobody has written since we did."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from aimemory.install.agent import Agent, CannotEdit, Launchers, server_path
 from aimemory.install.filetext import decode, read_file
-from aimemory.install.found import at_path, hooks_of, read_toml, server_entry
+from aimemory.install.found import NOTHING, at_path, hooks_of, read_toml, server_entry
 from aimemory.install.jsontext import JsonText
 from aimemory.install.trust import codex_verdict
 
@@ -123,7 +123,7 @@ def _server_state(agent: Agent, launchers: Launchers) -> PartState | None:
         entry = server_entry(_text(file.path), file)
     except CannotEdit as error:
         return PartState("unreadable", f"{file.path}: {error}")
-    if entry is None:
+    if entry is NOTHING:
         return PartState("not installed", f"`aimemory connect {agent.id} --apply` connects it.")
     path = server_path(entry)
     if path is None:

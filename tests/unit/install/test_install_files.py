@@ -120,6 +120,19 @@ def test_parts_connected_one_after_the_other_come_off_to_the_same_bytes(desk):
     assert not desk.data.connect_record.exists()
 
 
+@pytest.mark.promise("P9.12")
+def test_a_file_that_connect_made_goes_also_when_its_hooks_were_edited_since(desk):
+    before = everything(desk.home)
+    desk.connect("codex")
+    hooks = desk.home / HOOKS
+    hooks.write_text(hooks.read_text().replace('"timeout": 10', '"timeout": 60'))
+    desk.connect("codex")
+
+    desk.disconnect("codex")
+
+    assert everything(desk.home) == before
+
+
 def test_empty_containers_of_the_user_stay_also_when_others_wrote_since(desk):
     settings = desk.put(SETTINGS, '{\n  "hooks": {\n    "Stop": []\n  }\n}\n')
     desk.connect("claude-code")
