@@ -110,6 +110,8 @@ class Job:
             return self._planned(change, before)
         except CannotEdit as error:
             return replace(change, after=change.before, problem=str(error), line=error.line)
+        except RecursionError:
+            return replace(change, after=change.before, problem="It is nested too deeply to be edited.")
 
     def holds_ours(self, before: bytes | None) -> bool:
         """Do these bytes hold entries of ours already?"""

@@ -7,11 +7,13 @@ import stat
 import subprocess
 import sys
 import textwrap
+from datetime import UTC, datetime
 
 import pytest
 from agents import Desk, problems
 
 from aimemory.datadir import Changed, replace_file
+from aimemory.install.apply import Applier
 from aimemory.install.record import read_record
 
 SETTINGS, CLAUDE, HOOKS, CONFIG = ".claude/settings.json", ".claude.json", ".codex/hooks.json", ".codex/config.toml"
@@ -279,10 +281,6 @@ def test_a_change_between_plan_and_write_is_kept(desk):
     (job,) = desk.jobs("claude-code", only="hooks")
     plan = job.plan()
     path.write_text('{"new": 1}')
-
-    from datetime import UTC, datetime
-
-    from aimemory.install.apply import Applier
 
     done = Applier(desk.data, datetime(2026, 11, 30, tzinfo=UTC)).apply(job, plan)
 
