@@ -107,7 +107,10 @@ class Job:
             change = replace(change, before=before, after=before)
             if before is None and self.removing:
                 return change
-            return self._planned(change, before)
+            planned = self._planned(change, before)
+            if before is not None and planned.action != "none" and not os.access(self.path, os.W_OK):
+                raise CannotEdit("It is write-protected. Make it writable, then run this again.")
+            return planned
         except CannotEdit as error:
             return replace(change, after=change.before, problem=str(error), line=error.line)
         except RecursionError:
@@ -162,7 +165,9 @@ class Job:
         found = set(file.features)
         if not self.is_toml and not JsonText(file.text).is_strict:
             found.add("comments")
-        return tuple(
+        shared = self.path.exists() and self.path.stat().st_nlink > 1
+        links = ("It has another hard link, which keeps the old content.",) if shared else ()
+        return links + tuple(
             f"It has {_FEATURES[feature]}, which {self.agent.title} can't read: it takes nothing from this file."
             for feature in sorted(found - self.reads)
         )

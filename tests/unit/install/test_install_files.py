@@ -272,6 +272,21 @@ def test_a_file_that_the_agent_cannot_read_itself_is_edited_and_said(desk):
     assert "byte order mark" in notes[2][0]
 
 
+def test_a_write_protected_file_is_left_and_said(desk, monkeypatch):
+    path = desk.put(SETTINGS, JSON)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
+
+    assert desk.connect("claude-code", only="hooks")[0].change.problem.startswith("It is write-protected.")
+    assert path.read_text() == JSON
+
+
+def test_a_second_hard_link_is_said(desk):
+    path = desk.put(SETTINGS, JSON)
+    os.link(path, desk.home / "second")
+
+    assert "another hard link" in desk.connect("claude-code", only="hooks")[0].change.notes[0]
+
+
 # -- faults ----------------------------------------------------------------------------------------------------------
 
 
@@ -341,3 +356,16 @@ def test_without_room_for_the_backup_nothing_is_written(desk):
 
     assert "can't be written" in done[0].error
     assert path.read_text() == JSON
+
+
+@pytest.mark.promise("P9.16")
+def test_what_a_kill_between_two_calls_left_goes_the_next_time(desk):
+    path = desk.put(SETTINGS, JSON)
+    old, young = path.with_name(".aimemory-tmp-1-old"), path.with_name(".aimemory-tmp-2-young")
+    for leftover in (old, young):
+        leftover.write_text("x")
+    os.utime(old, (0, 0))
+
+    desk.connect("claude-code", only="hooks")
+
+    assert not old.exists() and young.exists()

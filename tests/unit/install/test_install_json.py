@@ -166,6 +166,15 @@ def test_a_file_of_another_shape_is_refused_with_its_line(text, line):
     assert line in (None, raised.value.line)
 
 
+@pytest.mark.promise("P9.10")
+@pytest.mark.parametrize("wrong", ['{"a": 2, "hooks": {"Stop": []}}', '{"hooks": {}}', '{"a": 1', '{"a": 1} // new'])
+def test_an_edit_that_would_touch_what_is_not_ours_is_refused(monkeypatch, wrong):
+    monkeypatch.setattr(JsonText, "append", lambda *_: wrong)
+
+    with pytest.raises(CannotEdit):
+        add_hooks('{"a": 1}', HOOKS, AGENT, NEW)
+
+
 def test_a_nesting_that_no_parser_takes_is_refused():
     with pytest.raises(CannotEdit):
         add_hooks('{"a": ' + "[" * 200_000 + "]" * 200_000 + "}", HOOKS, AGENT, NEW)
