@@ -167,12 +167,17 @@ def test_a_file_of_another_shape_is_refused_with_its_line(text, line):
 
 
 @pytest.mark.promise("P9.10")
-@pytest.mark.parametrize("wrong", ['{"a": 2, "hooks": {"Stop": []}}', '{"hooks": {}}', '{"a": 1', '{"a": 1} // new'])
+@pytest.mark.parametrize(
+    "wrong",
+    [('"a": 1', '"a": 2'), ('"a": 1, ', ""), (" // c", ""), (" // c", " // d"), ('"theirs"', '"others"'), ("}", "")],
+)
 def test_an_edit_that_would_touch_what_is_not_ours_is_refused(monkeypatch, wrong):
-    monkeypatch.setattr(JsonText, "append", lambda *_: wrong)
+    text = '{"a": 1, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "theirs"}]}]} // c\n}'
+    right = JsonText.append
+    monkeypatch.setattr(JsonText, "append", lambda self, *words: right(self, *words).replace(*wrong, 1))
 
-    with pytest.raises(CannotEdit):
-        add_hooks('{"a": 1}', HOOKS, AGENT, NEW)
+    with pytest.raises(CannotEdit, match=r"can't be edited|not valid JSON"):
+        add_hooks(text, HOOKS, AGENT, NEW)
 
 
 def test_a_nesting_that_no_parser_takes_is_refused():
