@@ -23,7 +23,7 @@ from aimemory.install.filetext import decode, read_file
 from aimemory.install.found import hooks_of
 from aimemory.install.record import read_record
 from aimemory.install.shown import diff
-from aimemory.install.state import State, state_of
+from aimemory.install.state import State, state_of, switched_off
 
 _APPLY = click.option("--apply", "wanted", is_flag=True, help="Write it. Without this nothing is written.")
 _ONLY = click.option("--only", type=click.Choice(["hooks", "mcp"]), help="Only the hooks, or only the MCP server.")
@@ -180,6 +180,10 @@ def _print(run: _Run, states: list[State], places: Launchers) -> None:
         for state in states:
             if state.hooks is not None and state.hooks.detail and state.hooks.code != "unreadable":
                 click.echo(cleaned(f"{state.title}: hooks {state.hooks.code}. {state.hooks.detail}"))
+    if not run.applied and not run.removing:
+        for agent in run.agents:
+            if (off := switched_off(agent)) is not None:
+                note(clean(off.detail))
     if not run.applied and any(done.change.action in ("create", "change", "remove") for done in run.done):
         note("Nothing was written. Add --apply to write this.")
 

@@ -96,6 +96,7 @@ class Applier:
                 original_hash=digest(change.before) if change.before is not None else None,
                 is_restorable=not job.holds_ours(change.before),
                 parts=change.parts,
+                made=change.before is None or (earlier is not None and earlier.made),
                 folders=_ours_above(change.target, files, folders),
                 empties=change.empties or (earlier.empties if earlier else ()),
             )

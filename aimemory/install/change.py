@@ -36,8 +36,8 @@ class Written:
     """What an earlier connect left: the file's hash then, and what it was before.
 
     original: the backup with the bytes before the first connect; None where there was no file. is_restorable: these
-    bytes held nothing of ours, so they are what a disconnect gives back. parts: what was written into it. folders:
-    directories that were made for it.
+    bytes held nothing of ours, so they are what a disconnect gives back. parts: what was written into it. made: there
+    was no file before us. folders: directories that were made for it.
     empties: containers that were there and empty.
     """
 
@@ -46,6 +46,7 @@ class Written:
     original_hash: str | None
     is_restorable: bool
     parts: tuple[Part, ...] = ()
+    made: bool = False
     folders: tuple[str, ...] = ()
     empties: tuple[Keys, ...] = ()
 
@@ -106,9 +107,14 @@ class Job:
             change = replace(change, before=before, after=before)
             if before is None and self.removing:
                 return change
-            return self._planned(change, before)
+            planned = self._planned(change, before)
+            if before is not None and planned.action != "none" and not os.access(self.path, os.W_OK):
+                raise CannotEdit("It is write-protected. Make it writable, then run this again.")
+            return planned
         except CannotEdit as error:
             return replace(change, after=change.before, problem=str(error), line=error.line)
+        except RecursionError:
+            return replace(change, after=change.before, problem="It is nested too deeply to be edited.")
 
     def holds_ours(self, before: bytes | None) -> bool:
         """Do these bytes hold entries of ours already?"""
@@ -121,10 +127,16 @@ class Job:
             notes = self._notes_of_removal(file.text, text)
             if (original := self._original(before)) is not None:
                 return replace(change, after=original.content, restored=True, notes=notes)
+            if self._is_ours_and_empty(text):
+                return replace(change, after=None, restored=True, notes=notes)
             return replace(change, after=before if text == file.text else file.encode(text), notes=notes)
         empties = tuple(empty_containers(file.text, self.containers, self.is_toml)) if before is not None else ()
         after = before if text == file.text else file.encode(text)
         return replace(change, after=after, empties=empties, notes=self._notes_of_reading(file))
+
+    def _is_ours_and_empty(self, text: str) -> bool:
+        """Is this a file that connect made, with nothing in it but the form?"""
+        return self.written is not None and self.written.made and text.strip() in ("", "{}")
 
     def _original(self, before: bytes | None) -> "_Original | None":
         """What to give back, if nobody has written since we did."""
@@ -153,7 +165,9 @@ class Job:
         found = set(file.features)
         if not self.is_toml and not JsonText(file.text).is_strict:
             found.add("comments")
-        return tuple(
+        shared = self.path.exists() and self.path.stat().st_nlink > 1
+        links = ("It has another hard link, which keeps the old content.",) if shared else ()
+        return links + tuple(
             f"It has {_FEATURES[feature]}, which {self.agent.title} can't read: it takes nothing from this file."
             for feature in sorted(found - self.reads)
         )

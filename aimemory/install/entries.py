@@ -20,6 +20,7 @@ from aimemory.install.agent import (
     server_path,
 )
 from aimemory.install.found import (
+    NOTHING,
     Place,
     at_path,
     hook_places,
@@ -164,7 +165,7 @@ def add_server(text: str, file: ServerFile, launchers: Launchers) -> str:
     found = server_entry(text, file)
     command = str(launchers.mcp)
     entry = {**file.entry, "command": command}
-    if found is None:
+    if found is NOTHING:
         new = tomltext.put_table(text, file.key, entry) if file.is_toml else JsonText(text).put(file.key, entry)
     elif server_path(found) is None:
         raise CannotEdit(
@@ -179,7 +180,7 @@ def add_server(text: str, file: ServerFile, launchers: Launchers) -> str:
     else:
         new = JsonText(text).put((*file.key, "command"), command)
     _check_server(text, new, file)
-    if (server_entry(new, file) or {}).get("command") != command:
+    if server_path(server_entry(new, file)) != command:
         raise CannotEdit("It can't be edited safely: the result would not hold our server.")
     return new
 

@@ -11,6 +11,8 @@ from aimemory.install.jsontext import JsonText, Steps, as_data
 Place = tuple[str, int, int]
 """Where a hook of ours stands: event, group, position in it."""
 
+NOTHING = object()
+
 
 def read_toml(text: str) -> dict[str, Any]:
     """The values. Raises CannotEdit with the line if it is no TOML."""
@@ -51,33 +53,34 @@ def hooks_in(text: str, file: HookFile) -> dict[str, Any]:
     data = JsonText(text).data
     if not isinstance(data, dict):
         raise CannotEdit(f"At its top stands {kind_of(data)}, not an object.", 1)
-    found = at_path(data, file.key)
-    if found is not None and not isinstance(found, dict):
+    found = at_path(data, file.key, {})
+    if not isinstance(found, dict):
         raise CannotEdit(f"`{'.'.join(file.key)}` is {kind_of(found)}, not an object.", line_of(text, file.key[-1]))
-    return found or {}
+    return found
 
 
 def server_entry(text: str, file: ServerFile) -> Any:
-    """What is registered under our name, or None. Raises CannotEdit where the file's form is another."""
+    """What is registered under our name, or `NOTHING`. Raises CannotEdit where the file's form is another."""
     data = read_toml(text) if file.is_toml else JsonText(text).data
     if not isinstance(data, dict):
         raise CannotEdit(f"At its top stands {kind_of(data)}, not an object.", 1)
     for depth in range(1, len(file.key)):
-        found = at_path(data, file.key[:depth])
-        if found is not None and not isinstance(found, dict):
+        found = at_path(data, file.key[:depth], {})
+        if not isinstance(found, dict):
             name = file.key[depth - 1]
             raise CannotEdit(f"`{name}` is {kind_of(found)}, not an object.", line_of(text, name))
-    return at_path(data, file.key)
+    return at_path(data, file.key, NOTHING)
 
 
-def at_path(data: Any, path: Steps) -> Any:
+def at_path(data: Any, path: Steps, default: Any = None) -> Any:
+    """The value at a path, or `default` where nothing stands there; null is a value."""
     for key in path:
-        if isinstance(data, dict):
-            data = data.get(str(key))
+        if isinstance(data, dict) and key in data:
+            data = data[str(key)]
         elif isinstance(data, list) and isinstance(key, int):
             data = data[key]
         else:
-            return None
+            return default
     return data
 
 

@@ -41,22 +41,25 @@ class Element:
 
 
 class JsonText:
-    """One text, parsed. Raises CannotEdit with the line if it is no JSON."""
+    """One text, parsed. Raises CannotEdit with the line if it is no JSON.
+
+    tree: as it stands, objects as `Members`. data: as a program reads it, of a key that comes twice the last value.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text if text.strip("\r\n\t ") else "{}" + (text or "\n")
         self.comments: list[str] = []
-        self._commas = _COMMENTS.sub(self._blank_comment, self.text)
-        self.plain = _COMMAS.sub(self._blank_comma, self._commas)
-        self.is_strict = not self.comments and self.plain == self._commas
-        self.tree = self._parsed()
+        self._commas = self.plain = self.text
+        self.is_strict = True
+        try:
+            self.tree, self.data = _parsed(self.text)
+        except CannotEdit:
+            self._commas = _COMMENTS.sub(self._blank_comment, self.text)
+            self.plain = _COMMAS.sub(self._blank_comma, self._commas)
+            self.is_strict = False
+            self.tree, self.data = _parsed(self.plain)
         self.root = _skip(self.plain, 0)
         self._line_end = line_end(self.text)
-
-    @property
-    def data(self) -> Any:
-        """The value as a program reads it: of a key that comes twice the last."""
-        return as_data(self.tree)
 
     # -- edits, each the new text ------------------------------------------------------------------------------------
 
@@ -252,15 +255,18 @@ class JsonText:
             return match[0]
         return " "
 
-    def _parsed(self) -> Any:
-        try:
-            return json.loads(self.plain, object_pairs_hook=Members, parse_constant=_no_constant)
-        except json.JSONDecodeError as error:
-            raise CannotEdit(f"It is not valid JSON: {error.msg} (column {error.colno}).", error.lineno) from None
-        except RecursionError:
-            raise CannotEdit("It is nested too deeply to be read.") from None
-        except ValueError as error:
-            raise CannotEdit(f"It is not valid JSON: {error}.") from None
+
+def _parsed(text: str) -> tuple[Any, Any]:
+    """The tree and the data."""
+    try:
+        tree = json.loads(text, object_pairs_hook=Members, parse_constant=_no_constant)
+        return tree, as_data(tree)
+    except json.JSONDecodeError as error:
+        raise CannotEdit(f"It is not valid JSON: {error.msg} (column {error.colno}).", error.lineno) from None
+    except RecursionError:
+        raise CannotEdit("It is nested too deeply to be read.") from None
+    except ValueError as error:
+        raise CannotEdit(f"It is not valid JSON: {error}.") from None
 
 
 def as_data(tree: Any) -> Any:

@@ -46,6 +46,7 @@ def _written(entry: dict[str, object]) -> Written:
         original_hash=text("original_hash"),
         is_restorable=entry["is_restorable"] is True,
         parts=tuple("hooks" if part == "hooks" else "mcp" for part in texts("parts")),
+        made=entry["made"] is True,
         folders=texts("folders"),
         empties=tuple(tuple(map(str, key)) for key in empties) if isinstance(empties, list) else (),
     )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from aimemory.install.agent import Agent, CannotEdit, Launchers, server_path
 from aimemory.install.filetext import decode, read_file
-from aimemory.install.found import at_path, hooks_of, read_toml, server_entry
+from aimemory.install.found import NOTHING, at_path, hooks_of, read_toml, server_entry
 from aimemory.install.jsontext import JsonText
 from aimemory.install.trust import codex_verdict
 
@@ -61,7 +61,7 @@ def _hooks_state(agent: Agent, launchers: Launchers) -> PartState | None:
     where = _launcher_state({path for _, path, *_ in found}, launchers.hook, agent)
     if where is not None:
         return where
-    if (off := _switched_off(agent)) is not None:
+    if (off := switched_off(agent)) is not None:
         return off
     missing = {hook.event for hook in file.hooks} - {event for event, *_ in found}
     if missing:
@@ -81,7 +81,8 @@ def _launcher_state(paths: set[str], wanted: Path, agent: Agent) -> PartState | 
     return None
 
 
-def _switched_off(agent: Agent) -> PartState | None:
+def switched_off(agent: Agent) -> PartState | None:
+    """The user's own setting by which this agent runs no hook, if it is set."""
     switch = agent.off
     if switch is None:
         return None
@@ -123,7 +124,7 @@ def _server_state(agent: Agent, launchers: Launchers) -> PartState | None:
         entry = server_entry(_text(file.path), file)
     except CannotEdit as error:
         return PartState("unreadable", f"{file.path}: {error}")
-    if entry is None:
+    if entry is NOTHING:
         return PartState("not installed", f"`aimemory connect {agent.id} --apply` connects it.")
     path = server_path(entry)
     if path is None:

@@ -16,27 +16,36 @@ from tomlkit.exceptions import TOMLKitError
 from aimemory.install.agent import CannotEdit, Keys
 from aimemory.install.filetext import line_end
 
+_VALUE = re.compile(
+    r"""(?P<name>[ \t]*["'\w-]+[ \t]*)=(?P<gap>[ \t]*)(?:"(?:[^"\\]|\\.)*"|'[^']*')(?P<rest>[ \t]*(?:\#.*)?\s*)"""
+)
 _HEADER = re.compile(r"[ \t]*\[.*\][ \t]*(?:#.*)?")
 
 
 def put_table(text: str, key: Keys, entry: Mapping[str, Any]) -> str:
     """Add a table that is not there yet."""
-    document = _document(text)
-    around = _inner(document, key[:-1])
-    if around is not None and not _takes_a_header(text, key, entry):
-        inline = tomlkit.inline_table()
-        inline.update(dict(entry))
-        around[key[-1]] = inline
-        return _with_own_line_ends(text, tomlkit.dumps(document))
-    return text + _block(text, key, entry)
+    block = _block(text, key, entry)
+    if _is_valid(text + block):
+        return text + block
+    document = _document(text)  # the tables around it stand inline: nothing can be added to them from outside
+    inline = tomlkit.inline_table()
+    inline.update(dict(entry))
+    _inner(document, key[:-1])[key[-1]] = inline
+    return _with_own_line_ends(text, tomlkit.dumps(document))
 
 
 def put_value(text: str, key: Keys, value: str) -> str:
-    """Set a value that is there already."""
+    """Set a text value that is there already."""
+    lines = text.splitlines(keepends=True)
+    name, new = key[-1], tomlkit.item(value).as_string()
+    for begin, end in _blocks(lines, key[:-1]):
+        for i in range(begin + 1, end):
+            found = _VALUE.fullmatch(lines[i])
+            if found and found["name"].strip(" \t\"'") == name and _is_valid(lines[i]):
+                lines[i] = f"{found['name']}={found['gap']}{new}{found['rest']}"
+                return "".join(lines)
     document = _document(text)
-    around = _inner(document, key[:-1])
-    assert around is not None, key
-    around[key[-1]] = value
+    _inner(document, key[:-1])[name] = value
     return _with_own_line_ends(text, tomlkit.dumps(document))
 
 
@@ -49,9 +58,7 @@ def remove_table(text: str, key: Keys) -> str:
             lines = _without(lines, begin, end)
         return "".join(lines)
     document = _document(text)
-    around = _inner(document, key[:-1])
-    assert around is not None, key
-    del around[key[-1]]
+    del _inner(document, key[:-1])[key[-1]]
     return _with_own_line_ends(text, tomlkit.dumps(document))
 
 
@@ -69,16 +76,13 @@ def _document(text: str) -> tomlkit.TOMLDocument:
 def _inner(document: Any, key: Keys) -> Any:
     at = document
     for name in key:
-        if name not in at:
-            return None
         at = at[name]
     return at
 
 
-def _takes_a_header(text: str, key: Keys, entry: Mapping[str, Any]) -> bool:
-    """Whether a block at the end may add to the table around it, which an inline one forbids."""
+def _is_valid(text: str) -> bool:
     try:
-        tomllib.loads(text + _block(text, key, entry))
+        tomllib.loads(text)
         return True
     except tomllib.TOMLDecodeError:
         return False
@@ -128,11 +132,7 @@ def _blocks(lines: list[str], key: Keys) -> list[tuple[int, int]]:
 
 def _is_outside(lines: list[str], at: int) -> bool:
     """Whether the lines before this one are whole, so that it can't be the inside of a long text or list."""
-    try:
-        tomllib.loads("".join(lines[:at]))
-        return True
-    except tomllib.TOMLDecodeError:
-        return False
+    return _is_valid("".join(lines[:at]))
 
 
 def _header(line: str) -> Keys | None:

@@ -1,5 +1,6 @@
 """Agents as the data files describe them, with their settings in a folder of a test."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from aimemory.cli.agents import known_agents, launchers
@@ -35,8 +36,6 @@ class Desk:
         return jobs(self.agent(agent), self.launchers(), only, removing=removing, written=written)
 
     def run(self, agent: str, *, removing: bool = False, only=None) -> list[Done]:
-        from datetime import UTC, datetime, timedelta
-
         self.clock += 1
         applier = Applier(self.data, datetime(2026, 11, 30, tzinfo=UTC) + timedelta(seconds=self.clock))
         return [applier.apply(job, job.plan()) for job in self.jobs(agent, removing=removing, only=only)]

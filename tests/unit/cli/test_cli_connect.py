@@ -125,6 +125,12 @@ def test_a_relative_home_of_a_vendor_is_refused(desk, monkeypatch):
     assert "CODEX_HOME is 'here', which is relative" in shown.output
 
 
+def test_a_plan_says_that_the_user_turned_hooks_off(desk):
+    desk.put(".claude/settings.json", '{"disableAllHooks": true}')
+
+    assert "disableAllHooks = true: Claude Code runs no hook at all" in typed("connect").output
+
+
 def test_hooks_of_others_that_move_up_in_codex_are_said(desk):
     desk.connect("codex")
     hooks = desk.home / ".codex" / "hooks.json"

@@ -7,11 +7,13 @@ import stat
 import subprocess
 import sys
 import textwrap
+from datetime import UTC, datetime
 
 import pytest
 from agents import Desk, problems
 
 from aimemory.datadir import Changed, replace_file
+from aimemory.install.apply import Applier
 from aimemory.install.record import read_record
 
 SETTINGS, CLAUDE, HOOKS, CONFIG = ".claude/settings.json", ".claude.json", ".codex/hooks.json", ".codex/config.toml"
@@ -118,6 +120,19 @@ def test_parts_connected_one_after_the_other_come_off_to_the_same_bytes(desk):
 
     assert everything(desk.home) == before
     assert not desk.data.connect_record.exists()
+
+
+@pytest.mark.promise("P9.12")
+def test_a_file_that_connect_made_goes_also_when_its_hooks_were_edited_since(desk):
+    before = everything(desk.home)
+    desk.connect("codex")
+    hooks = desk.home / HOOKS
+    hooks.write_text(hooks.read_text().replace('"timeout": 10', '"timeout": 60'))
+    desk.connect("codex")
+
+    desk.disconnect("codex")
+
+    assert everything(desk.home) == before
 
 
 def test_empty_containers_of_the_user_stay_also_when_others_wrote_since(desk):
@@ -257,6 +272,21 @@ def test_a_file_that_the_agent_cannot_read_itself_is_edited_and_said(desk):
     assert "byte order mark" in notes[2][0]
 
 
+def test_a_write_protected_file_is_left_and_said(desk, monkeypatch):
+    path = desk.put(SETTINGS, JSON)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
+
+    assert desk.connect("claude-code", only="hooks")[0].change.problem.startswith("It is write-protected.")
+    assert path.read_text() == JSON
+
+
+def test_a_second_hard_link_is_said(desk):
+    path = desk.put(SETTINGS, JSON)
+    os.link(path, desk.home / "second")
+
+    assert "another hard link" in desk.connect("claude-code", only="hooks")[0].change.notes[0]
+
+
 # -- faults ----------------------------------------------------------------------------------------------------------
 
 
@@ -266,10 +296,6 @@ def test_a_change_between_plan_and_write_is_kept(desk):
     (job,) = desk.jobs("claude-code", only="hooks")
     plan = job.plan()
     path.write_text('{"new": 1}')
-
-    from datetime import UTC, datetime
-
-    from aimemory.install.apply import Applier
 
     done = Applier(desk.data, datetime(2026, 11, 30, tzinfo=UTC)).apply(job, plan)
 
@@ -330,3 +356,16 @@ def test_without_room_for_the_backup_nothing_is_written(desk):
 
     assert "can't be written" in done[0].error
     assert path.read_text() == JSON
+
+
+@pytest.mark.promise("P9.16")
+def test_what_a_kill_between_two_calls_left_goes_the_next_time(desk):
+    path = desk.put(SETTINGS, JSON)
+    old, young = path.with_name(".aimemory-tmp-1-old"), path.with_name(".aimemory-tmp-2-young")
+    for leftover in (old, young):
+        leftover.write_text("x")
+    os.utime(old, (0, 0))
+
+    desk.connect("claude-code", only="hooks")
+
+    assert not old.exists() and young.exists()

@@ -156,6 +156,7 @@ def test_commands_of_others_are_not_ours(command):
         ('{\n  "a": 1,,\n}', 2), ('{\n  "a": 1\n', None), ("[]", 1), ("1", 1), ('"x"', 1), ("null", 1), ("{'a': 1}", 1),
         ('{"a": NaN}', None), ('{"a": [,]}', 1), ('{"a": 1} x', 1), ("{/* open }", 1), ('{\n "hooks": []}', 2),
         ('{\n\n "hooks": "x"}', 3), ('{"hooks": {\n "Stop": {}}}', 2), ('{"hooks": null1}', 1),
+        ('{"hooks": null}', 1), ('{"hooks": {"Stop": null}}', 1),
     ],
 )  # fmt: skip
 def test_a_file_of_another_shape_is_refused_with_its_line(text, line):
@@ -165,13 +166,29 @@ def test_a_file_of_another_shape_is_refused_with_its_line(text, line):
     assert line in (None, raised.value.line)
 
 
+@pytest.mark.promise("P9.10")
+@pytest.mark.parametrize(
+    "wrong",
+    [('"a": 1', '"a": 2'), ('"a": 1, ', ""), (" // c", ""), (" // c", " // d"), ('"theirs"', '"others"'), ("}", "")],
+)
+def test_an_edit_that_would_touch_what_is_not_ours_is_refused(monkeypatch, wrong):
+    text = '{"a": 1, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "theirs"}]}]} // c\n}'
+    right = JsonText.append
+    monkeypatch.setattr(JsonText, "append", lambda self, *words: right(self, *words).replace(*wrong, 1))
+
+    with pytest.raises(CannotEdit, match=r"can't be edited|not valid JSON"):
+        add_hooks(text, HOOKS, AGENT, NEW)
+
+
 def test_a_nesting_that_no_parser_takes_is_refused():
     with pytest.raises(CannotEdit):
         add_hooks('{"a": ' + "[" * 200_000 + "]" * 200_000 + "}", HOOKS, AGENT, NEW)
 
 
 @pytest.mark.promise("P9.14")
-@pytest.mark.parametrize("entry", ['{"url": "https://x"}', '{"command": "npx", "args": ["aimemory"]}', '"x"', "1"])
+@pytest.mark.parametrize(
+    "entry", ['{"url": "https://x"}', '{"command": "npx", "args": ["aimemory"]}', '"x"', "1", "null"]
+)
 def test_a_server_of_our_name_that_is_not_ours_is_left_and_said(entry):
     text = '{\n "mcpServers": {\n  "aimemory": ' + entry + "}}"
 

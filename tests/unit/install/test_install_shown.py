@@ -40,6 +40,14 @@ def test_no_value_of_others_is_shown_in_json(desk, text):
 
 
 @pytest.mark.promise("P9.15")
+def test_a_known_secret_is_hidden_even_as_a_key(desk):
+    secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
+    desk.put(".claude/settings.json", '{\n  "' + secret + '": true\n}\n')
+
+    assert secret not in shown(desk, "claude-code")
+
+
+@pytest.mark.promise("P9.15")
 def test_no_value_of_others_is_shown_in_toml(desk):
     a, b, c, d, e, f = SECRETS
     desk.put(

@@ -28,6 +28,7 @@ NASTY = {
     "table with inline servers": '[mcp_servers]\nother = {command="x"}\n[foo]\na=1\n',
     "arrays of tables": '[[x]]\na = 1\n\n[[x]]\na = [\n  "[mcp_servers.aimemory]", # no header\n]\n',
     "header in a long text": 'a = """\n[mcp_servers.aimemory]\ncommand = "no"\n"""\nb = \'\'\'\n[z]\n\'\'\'\n',
+    "tables that are continued": "[[list]]\n[t]\n[[list]]\n",
     "quoted keys": '[projects."/home/a/b [c]"]\ntrust_level = "trusted"\n[hooks.state."/x:stop:0:0"]\ntrusted_hash = "s"\n',
     "dates and numbers": "a = 1979-05-27T07:32:00-08:00\nb = 0xDEAD_BEEF\nc = 1e3\nd = +inf\n",
 }
