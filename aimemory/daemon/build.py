@@ -17,7 +17,9 @@ from aimemory.intake.decide import Intake, Outcome, ends_session
 from aimemory.intake.drain import Drain
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal, seal
+from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Pulse, SystemClock
+from aimemory.privacy.capture import CaptureRules, stricter
 from aimemory.privacy.worker import Worker
 from aimemory.project.resolve import Resolver
 from aimemory.server.app import App
@@ -25,7 +27,7 @@ from aimemory.server.hook import HookRoute
 from aimemory.server.late import LateMcp
 from aimemory.server.reply import Replies
 from aimemory.server.v1 import Api
-from aimemory.sessions.reader import Sessions
+from aimemory.sessions.reader import Sessions, Transcripts
 from aimemory.store.actor import load_actor, load_key
 from aimemory.store.committer import Committer
 from aimemory.store.dedupe import Dedupe, Known
@@ -75,8 +77,16 @@ def build(config: Config, tightened: list[str]) -> Parts:
         await pages.take_stock()
 
     projector.tell_of_rebuild(after_rebuild)
-    sessions = Sessions(reader)
     registry = load_registry()
+
+    async def rules_of(session: SessionId, cwd: str | None) -> tuple[CaptureRules, str]:
+        filing = await projects.file(session, cwd)
+        return stricter(CaptureRules(mode=config.capture.mode), filing.rules), filing.root or ""
+
+    sessions = Sessions(
+        reader,
+        Transcripts(lambda harness: registry.get(harness).transcript, rules_of, config.home, config.child_env),
+    )
 
     def title_of(harness: str) -> str:
         return registry.get(harness).title or harness

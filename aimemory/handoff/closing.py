@@ -132,6 +132,7 @@ class Closer:
             await self._note("intent", session, None, row.last_seq)
             await self._note("done", session, None, row.last_seq)
             return None
+        state = await self._sessions.enriched(session) or state
         project = self._projects.by_id(row.project) or self._projects.unfiled
         git = await self._git(state.cwd)
         page = self._page(state, git, project, row)
