@@ -174,7 +174,7 @@ def main() -> None:
                 floor_s=round(floor, 3),
             )
         command = [sys.executable, "-m", "aimemory", "preview", cwd]
-        env = {**os.environ, "HOME": folder, "AIMEMORY_DATA": f"{folder}/none"}
+        env = {**os.environ, "HOME": folder, "AIMEMORY_DATA_DIR": f"{folder}/none"}
         began = time.perf_counter()
         done = subprocess.run(command, env=env, capture_output=True, cwd=Path(__file__).parents[1], check=False)
         say("aimemory preview, both files", seconds=round(time.perf_counter() - began, 3), exit_code=done.returncode)

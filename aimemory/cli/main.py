@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "write": ("pages", "Create or replace a page."),
     "recent": ("pages", "What was written or recorded last."),
     "brief": ("pages", "Print what the next agent would be told here."),
+    "preview": ("preview", "What the next agent would be told here, from transcripts alone."),
     "reindex": ("upkeep", "Rebuild the search index from the files."),
     "hook": ("upkeep", "Send one event, as a vendor's hook does."),
     "mcp": ("upkeep", "Serve MCP on standard input and output."),

@@ -85,7 +85,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     sessions = Sessions(
         reader,
-        Transcripts(lambda harness: registry.get(harness).transcript, rules_of, config.home, config.child_env),
+        Transcripts(lambda harness: registry.get(harness).transcript, rules_of, config.home, config.harness_env),
     )
 
     def title_of(harness: str) -> str:

@@ -11,6 +11,8 @@ from aimemory.model.event import Event, EventKind
 from aimemory.model.ids import ObservationId, ProjectId, Seq, SessionId, session_id
 from aimemory.model.observation import Observation
 from aimemory.model.session import SessionState
+from aimemory.privacy.capture import CaptureRules, Dropped
+from aimemory.privacy.capture import apply as keep_by
 from aimemory.sessions.state import MESSAGE_CHARS, fold
 
 CLOSE_NS = 5_000_000_000
@@ -47,6 +49,14 @@ def state_of(transcript: Transcript, harness: str, project: ProjectId) -> Sessio
         observations.append(_observation(number, session, project, at_ns, event))
     state = fold(observations)
     return None if state is None else _finish(state, transcript)
+
+
+def without_ignored(transcript: Transcript, rules: CaptureRules, root: str) -> Transcript:
+    """The transcript without the events that capture would have dropped; the rules' paths are relative to `root`."""
+    if not rules.ignore:
+        return transcript
+    kept = (keep_by(event, rules, root) for event in transcript.events)
+    return replace(transcript, events=tuple(event for event in kept if not isinstance(event, Dropped)))
 
 
 def _observation(number: int, session: SessionId, project: ProjectId, at_ns: int, event: Event) -> Observation:

@@ -9,13 +9,11 @@ from aimemory.errors import Unavailable
 from aimemory.facts.known import Unknown
 from aimemory.facts.transcript.read import Transcript, read_transcript
 from aimemory.index.events import observations_of
-from aimemory.model.event import Event
 from aimemory.model.ids import SessionId
 from aimemory.model.session import SessionState
 from aimemory.model.transcript import TranscriptSource
-from aimemory.privacy.capture import CaptureRules, Dropped
-from aimemory.privacy.capture import apply as keep_by
-from aimemory.sessions.enrich import enrich
+from aimemory.privacy.capture import CaptureRules
+from aimemory.sessions.enrich import enrich, without_ignored
 from aimemory.sessions.state import apply, fold
 from aimemory.store.reader import Reader
 
@@ -97,22 +95,10 @@ class Sessions:
 
         def read() -> Transcript | Unknown:
             found = read_transcript(source, path, session=native, home=where.home, env=where.env, limit_s=limit_s)
-            return found if isinstance(found, Unknown) else _kept(found, rules, root)
+            return found if isinstance(found, Unknown) else without_ignored(found, rules, root)
 
         try:
             async with asyncio.timeout(limit_s + _SLACK_S):
                 return await asyncio.to_thread(read)
         except TimeoutError:
             return Unknown(f"it did not answer within {limit_s + _SLACK_S:.0f} s")
-
-
-def _kept(found: Transcript, rules: CaptureRules, root: str) -> Transcript:
-    """Without the events that capture would have dropped."""
-    if not rules.ignore:
-        return found
-    events: list[Event] = []
-    for event in found.events:
-        kept = keep_by(event, rules, root)
-        if not isinstance(kept, Dropped):
-            events.append(kept)
-    return replace(found, events=tuple(events))
