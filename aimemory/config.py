@@ -110,7 +110,7 @@ class Config:
     """The whole configuration; passed down as an argument, never fetched.
 
     activated: systemd listens on the Unix socket and hands it over as file descriptor 3. child_env: the environment of
-    a daemon that is started in the background.
+    a daemon that is started in the background. harness_env: variables that move a harness's own folder, where set.
     """
 
     data: DataDir
@@ -128,6 +128,11 @@ class Config:
     activated: bool = False
     child_env: Mapping[str, str] = field(default_factory=dict)
     temp_dirs: tuple[str, ...] = ("/tmp", "/var/tmp")
+    harness_env: Mapping[str, str] = field(default_factory=dict)
+
+
+HARNESS_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
+"""The `home_variable`s of the harnesses' data files, which lie above this layer; a test compares them."""
 
 
 def load_place(env: Mapping[str, str] | None = None) -> Config:
@@ -182,6 +187,7 @@ def load_config(
         config_home=env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME") or Path.home()) / ".config"),
         activated=env.get("LISTEN_PID") == str(os.getpid()) and env.get("LISTEN_FDS", "0") != "0",
         child_env=_child_env(env, root),
+        harness_env={name: env[name] for name in HARNESS_VARIABLES if env.get(name)},
         temp_dirs=tuple(dict.fromkeys(filter(None, ("/tmp", "/var/tmp", env.get("TMPDIR"))))),
     )
 
@@ -195,7 +201,11 @@ def vendor_variables(names: Iterable[str], env: Mapping[str, str] | None = None)
 def _child_env(env: Mapping[str, str], root: Path) -> dict[str, str]:
     """The clean environment of a daemon started in the background: nothing of an agent's or a virtual environment's."""
     kept = ("HOME", "USER", "LOGNAME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "TMPDIR", "TZ")
-    ours = {name: value for name, value in env.items() if name in kept or name.startswith("AIMEMORY_")}
+    ours = {
+        name: value
+        for name, value in env.items()
+        if name in (*kept, *HARNESS_VARIABLES) or name.startswith("AIMEMORY_")
+    }
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"} | ours | {"AIMEMORY_DATA_DIR": str(root)}
 
 

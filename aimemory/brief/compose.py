@@ -42,6 +42,7 @@ from aimemory.model.ids import PageId, SessionId, Version, digest
 from aimemory.model.page import Page
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
+from aimemory.model.session import SessionState
 from aimemory.privacy import Sanitized, sanitize
 from aimemory.recall.answer import Request, search
 from aimemory.sessions.reader import Sessions
@@ -50,6 +51,8 @@ from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 
 _EARLIER = 5
+_TRANSCRIPT_S = 0.2
+_READ_S = 0.05
 _PAGES = 8
 _RELATED = 4
 _LIVE = 4
@@ -261,11 +264,19 @@ class Composer:
         return BriefSession(state, page=row.page, harness_name=self._title_of(state.harness), note=note)
 
     async def _brief_handoff(self, handoff: Handoff, reader: SessionId | None = None) -> BriefHandoff:
-        state = await self._sessions.state(handoff.session) if handoff.session else None
+        state = await self._with_transcript(handoff.session) if handoff.session else None
         name = self._title_of(handoff.harness) if handoff.harness else ""
         is_yours = handoff.state is HandoffState.CLAIMED and handoff.holder == reader
         before = await self._claims.find(handoff.continues) if handoff.continues and self._claims.is_ready else None
         return BriefHandoff(handoff, state, name, before, is_yours=is_yours)
+
+    async def _with_transcript(self, session: SessionId) -> SessionState | None:
+        """The state with what the harness's own record adds, if that can be had while a hook waits."""
+        try:
+            async with asyncio.timeout(_TRANSCRIPT_S + _READ_S):
+                return await self._sessions.enriched(session, limit_s=_TRANSCRIPT_S)
+        except TimeoutError:
+            return await self._sessions.state(session)
 
     async def _asking(self, occasion: Occasion, git: GitSummary | None) -> Asking:
         checkout = None if occasion.cwd is None else await self._projects.checkout(occasion.cwd) or occasion.cwd

@@ -24,7 +24,9 @@ from aimemory.intake.drain import Drain
 from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal, seal
+from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Pulse, SystemClock
+from aimemory.privacy.capture import CaptureRules, stricter
 from aimemory.privacy.worker import Worker
 from aimemory.processes import Processes
 from aimemory.project.resolve import Resolver
@@ -33,7 +35,7 @@ from aimemory.server.hook import HookRoute
 from aimemory.server.late import LateMcp
 from aimemory.server.reply import Replies
 from aimemory.server.v1 import Api
-from aimemory.sessions.reader import Sessions
+from aimemory.sessions.reader import Sessions, Transcripts
 from aimemory.store.actor import load_actor, load_key
 from aimemory.store.claims import Claims
 from aimemory.store.committer import Committer
@@ -84,9 +86,17 @@ def build(config: Config, tightened: list[str]) -> Parts:
         await pages.take_stock()
 
     projector.tell_of_rebuild(after_rebuild)
-    sessions = Sessions(reader)
     processes = Processes()
     registry = load_registry()
+
+    async def rules_of(session: SessionId, cwd: str | None) -> tuple[CaptureRules, str]:
+        filing = await projects.file(session, cwd)
+        return stricter(CaptureRules(mode=config.capture.mode), filing.rules), filing.root or ""
+
+    sessions = Sessions(
+        reader,
+        Transcripts(lambda harness: registry.get(harness).transcript, rules_of, config.home, config.harness_env),
+    )
 
     def title_of(harness: str) -> str:
         return registry.get(harness).title or harness

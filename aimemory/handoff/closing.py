@@ -183,6 +183,7 @@ class Closer:
             _, why = await self._handover.at_close(state, project, None, None, how)
             await self._note("done", session, None, row.last_seq, reason, why)
             return None
+        state = await self._sessions.enriched(session) or state
         git = await self._git(state)
         page = self._page(state, git, project, reason)
         target = await self._target(row, page, project)

@@ -96,7 +96,7 @@ class Handover:
         Nothing that the session has taken becomes done by this.
         """
         await self._claims.level()
-        state = await self._sessions.state(session)
+        state = await self._sessions.enriched(session)
         row = await self._reader.read(session_row(session))
         if state is None or row is None:
             return None, "nothing of this session was recorded"
@@ -111,7 +111,7 @@ class Handover:
     async def write_taken(self, taken: Handoff) -> None:
         """The page of a handoff that was taken before its session was closed."""
         await self._claims.level()
-        state = await self._sessions.state(taken.session) if taken.session else None
+        state = await self._sessions.enriched(taken.session) if taken.session else None
         if state is None:
             return
         project = self._projects.by_id(taken.project) or self._projects.unfiled
@@ -128,7 +128,7 @@ class Handover:
         if not declared.summary.strip():
             raise UserError("Say in the summary what is done, what is open and what failed; nothing was handed over.")
         await self._claims.level()
-        state = await self._sessions.state(by.session) if by.session else None
+        state = await self._sessions.enriched(by.session) if by.session else None
         if state is not None and not state.did_work:
             raise UserError("Nothing was done in this session yet, so there is nothing to hand over.")
         known = next((h for h in self._claims.live() if h.manual and _is_open_of(h, by.session)), None)

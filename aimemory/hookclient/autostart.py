@@ -17,9 +17,9 @@ ATTEMPT_S = 30
 JOIN_S = 3
 """So long after somebody else's attempt it is worth waiting for his daemon."""
 
-PASSED_ON = ("HOME", "USER", "LOGNAME", "TZ", "XDG_RUNTIME_DIR")
+PASSED_ON = ("HOME", "USER", "LOGNAME", "TZ", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 """All that the daemon inherits from the harness. No TMPDIR (harnesses set one of their own, which goes away with them),
-no proxy, key or Python variable."""
+no proxy, key or Python variable. The last two say where harnesses keep their transcripts."""
 
 
 def start(data: str, socket: str) -> bool:

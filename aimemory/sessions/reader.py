@@ -1,21 +1,47 @@
 """Session states read from the index: folded on demand, kept for the sessions that were asked for last."""
 
+import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 
+from aimemory.errors import Unavailable
+from aimemory.facts.known import Unknown
+from aimemory.facts.transcript.read import Transcript, read_transcript
 from aimemory.index.events import observations_of
 from aimemory.model.ids import SessionId
 from aimemory.model.session import SessionState
+from aimemory.model.transcript import TranscriptSource
+from aimemory.privacy.capture import CaptureRules
+from aimemory.sessions.enrich import enrich, without_ignored
 from aimemory.sessions.state import apply, fold
 from aimemory.store.reader import Reader
 
 _KEPT = 64
+_READ_S = 10.0
+_SLACK_S = 5.0
+"""More than reading may take by itself: a file on a share that hangs holds its thread, not the caller."""
+
+RulesOf = Callable[[SessionId, str | None], Awaitable[tuple[CaptureRules, str]]]
+"""The capture rules that hold for a session in a directory, and what their paths are relative to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """Where harnesses keep their own records. source_of: None for a harness that keeps none we can read."""
+
+    source_of: Callable[[str], TranscriptSource | None]
+    rules_of: RulesOf
+    home: str
+    env: Mapping[str, str]
 
 
 class Sessions:
-    """`state` of a session, as of what the index shows."""
+    """`state` of a session, as of what the index shows; `enriched` with what its harness's own record adds."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, transcripts: Transcripts | None = None) -> None:
         self._reader = reader
+        self._transcripts = transcripts
         self._states: OrderedDict[SessionId, tuple[SessionState, int]] = OrderedDict()
 
     async def state(self, session: SessionId) -> SessionState | None:
@@ -35,3 +61,44 @@ class Sessions:
             if len(self._states) > _KEPT:
                 self._states.popitem(last=False)
         return state
+
+    async def enriched(self, session: SessionId, *, limit_s: float = _READ_S) -> SessionState | None:
+        """As `state`, with what the harness's transcript adds; a value of its own, to be kept by nobody.
+
+        Where the transcript can't be read within the limit, `transcript` of the state says why, and the rest is as
+        observed. Costs a read of the whole file: for closing a session, not for each question.
+        """
+        state = await self.state(session)
+        if state is None or self._transcripts is None:
+            return state
+        source = self._transcripts.source_of(state.harness)
+        if source is None:
+            return state
+        try:
+            found = await self._transcript(state, source, limit_s)
+        except Unavailable as error:
+            found = Unknown(str(error))
+        if isinstance(found, Unknown):
+            return replace(state, transcript=f"not read: {found.reason}")
+        observations = await self._reader.read(observations_of(session))
+        return await asyncio.to_thread(enrich, observations, found) or state
+
+    async def _transcript(self, state: SessionState, source: TranscriptSource, limit_s: float) -> Transcript | Unknown:
+        """Read in a thread, and only what the capture rules of the session's directory let through."""
+        where = self._transcripts
+        if where is None or state.transcript_path is None:
+            return Unknown("the hooks named none")
+        rules, root = await where.rules_of(state.id, state.cwd)
+        if rules.mode != "full":
+            return Unknown(f"capture of this project is {rules.mode}")
+        path, native = state.transcript_path, state.native or None
+
+        def read() -> Transcript | Unknown:
+            found = read_transcript(source, path, session=native, home=where.home, env=where.env, limit_s=limit_s)
+            return found if isinstance(found, Unknown) else without_ignored(found, rules, root)
+
+        try:
+            async with asyncio.timeout(limit_s + _SLACK_S):
+                return await asyncio.to_thread(read)
+        except TimeoutError:
+            return Unknown(f"it did not answer within {limit_s + _SLACK_S:.0f} s")

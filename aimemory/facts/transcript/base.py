@@ -3,7 +3,9 @@
 A format's own knowledge is a `Decoder`; damage, copies of our own text and the privacy boundary are dealt with here.
 """
 
+import errno
 import re
+import time
 from collections.abc import Iterator
 from typing import BinaryIO, Protocol
 
@@ -42,9 +44,9 @@ class Reading:
 
     def __init__(
         self, file: BinaryIO, decoder: Decoder, *, harness: str, path: str | None = None, prompt_bytes: int = 16384,
-        tool_bytes: int = 4096, report: TranscriptReport | None = None,
+        tool_bytes: int = 4096, report: TranscriptReport | None = None, until_s: float | None = None,
     ) -> None:  # fmt: skip
-        """report: an earlier file's, to be continued."""
+        """report: an earlier file's, to be continued. until_s: monotonic time at which reading is given up."""
         self.report = report or TranscriptReport(format=decoder.name)
         self._file = file
         self._decoder = decoder
@@ -52,9 +54,10 @@ class Reading:
         self._path = path
         self._prompt_bytes = prompt_bytes
         self._tool_bytes = tool_bytes
+        self._until_s = until_s
 
     def __iter__(self) -> Iterator[Event]:
-        """Events in the file's order. Raises OSError where the file can't be read on."""
+        """Events in the file's order. Raises OSError where the file can't be read on, TimeoutError among them."""
         waiting: list[RawEvent] = []
         for line in self._lines():
             waiting += self._events_of(line)
@@ -72,6 +75,8 @@ class Reading:
         """Lines without their ends; those that are too long are passed over without being held."""
         rest, too_long = b"", False
         while chunk := self._file.read(_CHUNK):
+            if self._until_s is not None and time.monotonic() > self._until_s:
+                raise TimeoutError(errno.ETIMEDOUT, "reading took too long")
             self.report.bytes += len(chunk)
             *whole, rest = (rest + chunk if rest else chunk).split(b"\n")
             for line in whole:

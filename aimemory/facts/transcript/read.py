@@ -1,5 +1,6 @@
 """A session's transcripts as one list of events: the file itself, what it goes on in, and its sub-agents' files."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -29,18 +30,29 @@ class Transcript:
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    source: TranscriptSource
+    home: str
+    env: Mapping[str, str]
+    until_s: float | None
+
+
 def read_transcript(
-    source: TranscriptSource, path: str, *, session: str | None, home: str, env: Mapping[str, str]
-) -> Transcript | Unknown:
+    source: TranscriptSource, path: str, *, session: str | None, home: str, env: Mapping[str, str],
+    limit_s: float | None = None,
+) -> Transcript | Unknown:  # fmt: skip
     """Everything that the harness recorded of a session, or why it can't be known. Blocking; raises nothing.
 
     path: as a hook named it; session: the harness's own id of it, so that rows copied from other sessions are told
-    apart and a younger file of the same session is found.
+    apart and a younger file of the same session is found. limit_s: for all of it; what takes longer isn't known.
     """
+    until_s = None if limit_s is None else time.monotonic() + limit_s
+    place = _Place(source, home, env, until_s)
     if source.format not in FORMATS:
         return Unknown(f"the format {source.format!r} is not supported")
     decoder = FORMATS[source.format](session)
-    main = _read(source, path, decoder, None, home, env)
+    main = _read(place, path, decoder, None)
     later = continued_in(path, session) if session else None
     if isinstance(main, Unknown) and later is None:
         return main
@@ -50,7 +62,7 @@ def read_transcript(
             problems.append("more than 512 MiB in all: the rest was not read")
             break
         own = decoder if other == later else FORMATS[source.format](None)
-        found = _read(source, other, own, report if other == later else None, home, env)
+        found = _read(place, other, own, report if other == later else None)
         if isinstance(found, Unknown):
             problems.append(f"{PurePosixPath(other).name}: {found.reason}")
             continue
@@ -73,14 +85,14 @@ def _start(
 
 
 def _read(
-    source: TranscriptSource, path: str, decoder: Decoder, report: TranscriptReport | None, home: str,
-    env: Mapping[str, str],
-) -> tuple[list[Event], TranscriptReport] | Unknown:  # fmt: skip
-    opened = open_transcript(source, path, home=home, env=env)
+    place: _Place, path: str, decoder: Decoder, report: TranscriptReport | None
+) -> tuple[list[Event], TranscriptReport] | Unknown:
+    opened = open_transcript(place.source, path, home=place.home, env=place.env)
     if isinstance(opened, Unknown):
         return opened
     with opened as file:
-        reading = Reading(file, decoder, harness=source.harness, path=path, report=report)
+        harness = place.source.harness
+        reading = Reading(file, decoder, harness=harness, path=path, report=report, until_s=place.until_s)
         try:
             return list(reading), reading.report
         except OSError as error:
