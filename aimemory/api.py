@@ -18,6 +18,7 @@ from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.recall.answer import Request, search
+from aimemory.sessions.caller import CallerSessions
 from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
@@ -64,7 +65,7 @@ class Memory:
 
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
-        reader: Reader, composer: Composer, status: Callable[[], dict[str, Any]],
+        reader: Reader, composer: Composer, callers: CallerSessions, status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -74,6 +75,7 @@ class Memory:
         self._projector = projector
         self._reader = reader
         self._composer = composer
+        self._callers = callers
         self._status = status
 
     # -- finding -----------------------------------------------------------------------------------------------------
@@ -155,7 +157,9 @@ class Memory:
         if project == EVERYWHERE:
             raise UserError(f"A page belongs to one project, not to {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, caller)
-        who = replace(self._actor, harness=caller.harness, session=caller.session)
+        of = await self._callers.find(caller)
+        harness = caller.harness or (of.row.harness if of.row else None)
+        who = replace(self._actor, harness=harness, session=of.session)
         given = sanitize_tree({"title": " ".join(title.split()), "body": body, "tags": list(tags)})
         if version is not None:
             if path is None:
@@ -239,9 +243,9 @@ class Memory:
             if found is None:
                 raise NotFound(f"There is no project {project[:80]!r}. Known are: {self._names() or 'none yet'}.")
             return _Where(found, "named by the caller")
-        if caller.session and caller.harness:
-            kept = await self._projects.of_session(caller.harness, caller.session)
-            if kept is not None:
+        if caller.harness:  # else it may be a person, who means the directory he is in
+            row = (await self._callers.find(caller)).row
+            if row is not None and (kept := self._projects.by_id(row.project)) is not None:
                 return _Where(kept, "the calling session's project")
         if caller.cwd:
             found, how = await self._projects.for_directory(caller.cwd)

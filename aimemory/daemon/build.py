@@ -27,6 +27,7 @@ from aimemory.server.hook import HookRoute
 from aimemory.server.late import LateMcp
 from aimemory.server.reply import Replies
 from aimemory.server.v1 import Api
+from aimemory.sessions.caller import CallerSessions
 from aimemory.sessions.reader import Sessions
 from aimemory.store.actor import load_actor, load_key
 from aimemory.store.committer import Committer
@@ -133,7 +134,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     ])  # fmt: skip
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
-        composer=composer, status=lambda: status_of(parts),
+        composer=composer, callers=CallerSessions(reader, projects, processes), status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
         composer=composer, registry=registry, writer=writer, projector=projector, reader=reader, config=config,

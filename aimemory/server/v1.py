@@ -13,6 +13,7 @@ from aimemory.api import Memory
 from aimemory.errors import UserError
 from aimemory.model.answers import Caller
 from aimemory.server.hook import read_body
+from aimemory.server.listen import peer_of
 
 Reindex = Callable[[], AsyncIterator[dict[str, Any]]]
 """Rebuilds the index and yields its progress."""
@@ -80,7 +81,8 @@ class Api:
         })  # fmt: skip
         written = await self._memory.write_page(
             title=given.get("title", ""), body=given.get("body", ""), kind=given.get("kind", "note"),
-            caller=Caller(cwd=given.get("cwd")), project=given.get("project"), path=given.get("path"),
+            caller=Caller(cwd=given.get("cwd"), peer=peer_of(request.scope)), project=given.get("project"),
+            path=given.get("path"),
             version=given.get("version"), tags=tuple(str(tag) for tag in given.get("tags", ())),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(written), status_code=201 if written.created else 200)

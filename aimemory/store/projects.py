@@ -14,7 +14,7 @@ from typing import Any
 
 from aimemory.errors import AimemoryError, Conflict, NotFound, Unavailable, UserError
 from aimemory.index.events import session as session_row
-from aimemory.model.ids import ProjectId, SessionId, session_id
+from aimemory.model.ids import ProjectId, SessionId
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
@@ -135,11 +135,6 @@ class Projects:
                 if len(self._sessions) > _SESSIONS:
                     self._sessions.popitem(last=False)
             return filing
-
-    async def of_session(self, harness: str, native: str) -> Project | None:
-        """The project of a harness's session that was seen, or None."""
-        row = await self._reader.read(session_row(session_id(harness, native)))
-        return self._registry.by_id(row.project) if row else None
 
     def _is_fresh(self, kept: _Kept, cwd: str | None) -> bool:
         if kept.filing.project is UNFILED and cwd is not None and kept.cwd is None:
