@@ -17,6 +17,7 @@ from aimemory.model.observation import Observation
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
+from aimemory.privacy.folders import Folders, off_by
 from aimemory.recall.answer import Request, search
 from aimemory.sessions.caller import CallerSessions
 from aimemory.store.pages import Pages
@@ -65,7 +66,8 @@ class Memory:
 
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
-        reader: Reader, composer: Composer, callers: CallerSessions, status: Callable[[], dict[str, Any]],
+        reader: Reader, composer: Composer, callers: CallerSessions, folders: Folders,
+        status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -76,6 +78,7 @@ class Memory:
         self._reader = reader
         self._composer = composer
         self._callers = callers
+        self._folders = folders
         self._status = status
 
     # -- finding -----------------------------------------------------------------------------------------------------
@@ -196,15 +199,21 @@ class Memory:
         if project == EVERYWHERE:
             raise UserError(f"A brief is about one project, not about {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, Caller(cwd=cwd))
+        answer: dict[str, Any] = {"text": "", "sessions": [], "project": where.name, "project_how": where.how}
+        answer["off_by"] = self._off_by(cwd)
+        if answer["off_by"]:
+            return answer
         brief = await self._composer.compose(
             where.project, cwd=cwd, session=None, budget_chars=self._config.brief.chars,
             git_s=self._config.brief.git_ms / 1000,
         )  # fmt: skip
-        return {"text": brief.text.value, "sessions": list(brief.told), "project": where.name, "project_how": where.how}
+        return answer | {"text": brief.text.value, "sessions": list(brief.told)}
 
     async def where(self, cwd: str | None, project: str | None = None) -> dict[str, Any]:
         """How a directory resolves to a project, step by step; creates nothing."""
-        return await self._projects.explain(cwd, project)
+        found = await self._projects.explain(cwd, project)
+        found["capture"]["off_by"] = self._off_by(cwd, found["place"])
+        return found
 
     async def project_list(self) -> list[dict[str, Any]]:
         """All projects with their other names and what they hold."""
@@ -251,6 +260,10 @@ class Memory:
             found, how = await self._projects.for_directory(caller.cwd)
             return _Where(found, how)
         return await self._only_live(must)
+
+    def _off_by(self, *paths: str | None) -> str | None:
+        table = self._folders.table()
+        return next((found for path in paths if (found := off_by(table, path)) is not None), None)
 
     async def _only_live(self, must: bool) -> _Where:
         since = self._clock.now_ns() - self._config.session.idle_minutes * 60_000_000_000

@@ -45,6 +45,7 @@ class DataDir:
         self.down_marker: Path = root / "down"
         self.actor_file: Path = root / "actor.json"
         self.config: Path = root / "config.toml"
+        self.folders_file: Path = root / "folders.json"
 
     @property
     def socket(self) -> Path:

@@ -19,6 +19,7 @@ from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal, seal
 from aimemory.model.protocols import Pulse, SystemClock
+from aimemory.privacy.folders import Folders
 from aimemory.privacy.worker import Worker
 from aimemory.processes import Processes
 from aimemory.project.resolve import Resolver
@@ -80,6 +81,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     projector.tell_of_rebuild(after_rebuild)
     sessions = Sessions(reader)
     processes = Processes()
+    folders = Folders(str(data.folders_file))
     registry = load_registry()
 
     def title_of(harness: str) -> str:
@@ -100,7 +102,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     intake = Intake(
         registry=registry, config=config, writer=writer, dedupe=dedupe, projects=projects, actor=actor, clock=clock,
-        worker=worker, rejects=rejects, counters=counters, origins=Origins(processes), on_stored=on_stored,
+        worker=worker, rejects=rejects, counters=counters, origins=Origins(processes),
+        folders=folders, on_stored=on_stored,
     )  # fmt: skip
     drain = Drain(data.spool, data.rejects, intake)
     composer = Composer(
@@ -134,7 +137,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
     ])  # fmt: skip
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
-        composer=composer, callers=CallerSessions(reader, projects, processes), status=lambda: status_of(parts),
+        composer=composer, callers=CallerSessions(reader, projects, processes), folders=folders,
+        status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
         composer=composer, registry=registry, writer=writer, projector=projector, reader=reader, config=config,
@@ -151,7 +155,6 @@ def build(config: Config, tightened: list[str]) -> Parts:
         config=config, clock=clock, actor=actor, journal=journal, writer=writer, projector=projector, reader=reader,
         committer=committer, pages=pages, projects=projects, closer=closer, worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app,
-        mcp=mcp,
-        state=state, stopping=stopping,
+        mcp=mcp, folders=folders, state=state, stopping=stopping,
     )  # fmt: skip
     return parts

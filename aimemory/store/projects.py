@@ -37,11 +37,15 @@ KEEP_ALL = CaptureRules(mode="full", ignore=())
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """Where an event goes, and the capture rules that hold there. root: what the rules' paths are relative to."""
+    """Where an event goes, and the capture rules that hold there. root: what the rules' paths are relative to.
+
+    place: the session's directory, without links.
+    """
 
     project: Project
     rules: CaptureRules = KEEP_ALL
     root: str | None = None
+    place: str | None = None
 
 
 @dataclass(slots=True)
@@ -169,7 +173,7 @@ class Projects:
             project = self._registry.by_id(project.id) or project
         rules, problems = rules_from_table(resolution.capture) if resolution.capture else (KEEP_ALL, [])
         self._note_problems(where, (*resolution.problems, *problems))
-        return Filing(project, rules, resolution.capture_root or resolution.root)
+        return Filing(project, rules, resolution.capture_root or resolution.root, resolution.place)
 
     async def _project_for(self, resolution: Resolution) -> Project:
         match = self._registry.find(resolution)
@@ -213,6 +217,7 @@ class Projects:
             "source": resolution.source,
             "workspace": project.workspace,
             "root": resolution.root,
+            "place": resolution.place,
             "checkout": resolution.checkout,
             "worktree": resolution.worktree,
             "remote": resolution.remote,
