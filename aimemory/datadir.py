@@ -48,6 +48,7 @@ class DataDir:
         self.config: Path = root / "config.toml"
         self.connect_record: Path = root / "connect.json"
         self.connect_backups: Path = root / "backups" / "connect"
+        self.folders_file: Path = root / "folders.json"
 
     @property
     def socket(self) -> Path:

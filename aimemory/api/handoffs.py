@@ -12,16 +12,17 @@ from aimemory.handoff.handover import NOTHING, Declared, Handover, described
 from aimemory.handoff.lifecycle import fold, taker
 from aimemory.handoff.offers import Asking, Candidate, withheld
 from aimemory.handoff.survey import Surveyor
-from aimemory.index.events import SessionRow, closing_of, sessions, unclosed_sessions
+from aimemory.index.events import SessionRow, closing_of, sessions
 from aimemory.index.events import session as session_row
 from aimemory.index.handoffs import handoff_events, handoff_ids, handoffs_like
 from aimemory.model.answers import Caller, HandoffList, HandoffView, SessionView, Step
 from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party
-from aimemory.model.ids import SessionId, session_id
+from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.model.session import SessionState
 from aimemory.privacy import sanitize_tree
+from aimemory.sessions.caller import CallerSessions
 from aimemory.sessions.digest import failing
 from aimemory.sessions.liveness import Liveness
 from aimemory.sessions.reader import Sessions
@@ -51,8 +52,8 @@ class Handoffs:
 
     def __init__(
         self, *, where: Where, claims: Claims, handover: Handover, batons: Batons, surveyor: Surveyor,
-        composer: Composer, sessions: Sessions, reader: Reader, projects: Projects, config: Config, actor: Actor,
-        clock: Clock, title_of: Callable[[str], str],
+        composer: Composer, sessions: Sessions, callers: CallerSessions, reader: Reader, projects: Projects,
+        config: Config, actor: Actor, clock: Clock, title_of: Callable[[str], str],
     ) -> None:  # fmt: skip
         self._where = where
         self._claims = claims
@@ -61,6 +62,7 @@ class Handoffs:
         self._surveyor = surveyor
         self._composer = composer
         self._sessions = sessions
+        self._callers = callers
         self._reader = reader
         self._projects = projects
         self._config = config
@@ -283,21 +285,9 @@ class Handoffs:
         raise NotFound(f"There is no session {name[:80]!r}. `aimemory sessions` lists them.")
 
     async def _party(self, caller: Caller) -> Party:
-        return Party(await self._calling_session(caller), caller.harness, self._actor.user, self._actor.machine)
-
-    async def _calling_session(self, caller: Caller) -> SessionId | None:
-        """The session that an MCP call belongs to: the one the shim saw, else the only live one of that directory."""
-        if caller.harness and caller.session:
-            known = session_id(caller.harness, caller.session)
-            if await self._reader.read(session_row(known)) is not None:
-                return known
-        if caller.cwd is None or caller.harness is None:
-            return None
-        rows = [
-            row for row in await self._reader.read(unclosed_sessions())
-            if row.cwd == caller.cwd and row.harness == caller.harness and not row.has_ended
-        ]  # fmt: skip
-        return rows[0].id if len(rows) == 1 else None
+        found = await self._callers.find(caller)
+        harness = caller.harness or (found.row.harness if found.row is not None else None)
+        return Party(found.session, harness, self._actor.user, self._actor.machine)
 
     # -- showing -----------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,9 @@ from aimemory.model.observation import Observation
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
+from aimemory.privacy.folders import Folders, off_by
 from aimemory.recall.answer import Request, search
+from aimemory.sessions.caller import CallerSessions
 from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
@@ -65,7 +67,8 @@ class Memory:
 
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
-        reader: Reader, composer: Composer, handoffs: Callable[[Where], Handoffs], status: Callable[[], dict[str, Any]],
+        reader: Reader, composer: Composer, handoffs: Callable[[Where], Handoffs], callers: CallerSessions,
+        folders: Folders, status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -75,6 +78,8 @@ class Memory:
         self._projector = projector
         self._reader = reader
         self._composer = composer
+        self._callers = callers
+        self._folders = folders
         self._status = status
         self.handoffs = handoffs(self._where)
 
@@ -157,7 +162,9 @@ class Memory:
         if project == EVERYWHERE:
             raise UserError(f"A page belongs to one project, not to {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, caller)
-        who = replace(self._actor, harness=caller.harness, session=caller.session)
+        of = await self._callers.find(caller)
+        harness = caller.harness or (of.row.harness if of.row else None)
+        who = replace(self._actor, harness=harness, session=of.session)
         given = sanitize_tree({"title": " ".join(title.split()), "body": body, "tags": list(tags)})
         if version is not None:
             if path is None:
@@ -194,6 +201,10 @@ class Memory:
         if project == EVERYWHERE:
             raise UserError(f"A brief is about one project, not about {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, Caller(cwd=cwd))
+        answer: dict[str, Any] = {"text": "", "sessions": [], "project": where.name, "project_how": where.how}
+        answer["off_by"] = self._off_by(cwd)
+        if answer["off_by"]:
+            return answer
         brief = await self._composer.compose(
             where.project,
             Occasion(
@@ -201,11 +212,13 @@ class Memory:
                 git_s=self._config.brief.git_ms / 1000,
             ),
         )  # fmt: skip
-        return {"text": brief.text.value, "sessions": list(brief.told), "project": where.name, "project_how": where.how}
+        return answer | {"text": brief.text.value, "sessions": list(brief.told)}
 
     async def where(self, cwd: str | None, project: str | None = None) -> dict[str, Any]:
         """How a directory resolves to a project, step by step; creates nothing."""
-        return await self._projects.explain(cwd, project)
+        found = await self._projects.explain(cwd, project)
+        found["capture"]["off_by"] = self._off_by(cwd, found["place"])
+        return found
 
     async def project_list(self) -> list[dict[str, Any]]:
         """All projects with their other names and what they hold."""
@@ -244,14 +257,18 @@ class Memory:
             if found is None:
                 raise NotFound(f"There is no project {project[:80]!r}. Known are: {self._names() or 'none yet'}.")
             return _Where(found, "named by the caller")
-        if caller.session and caller.harness:
-            kept = await self._projects.of_session(caller.harness, caller.session)
-            if kept is not None:
+        if caller.harness:  # else it may be a person, who means the directory he is in
+            row = (await self._callers.find(caller)).row
+            if row is not None and (kept := self._projects.by_id(row.project)) is not None:
                 return _Where(kept, "the calling session's project")
         if caller.cwd:
             found, how = await self._projects.for_directory(caller.cwd)
             return _Where(found, how)
         return await self._only_live(must)
+
+    def _off_by(self, *paths: str | None) -> str | None:
+        table = self._folders.table()
+        return next((found for path in paths if (found := off_by(table, path)) is not None), None)
 
     async def _only_live(self, must: bool) -> _Where:
         since = self._clock.now_ns() - self._config.session.idle_minutes * 60_000_000_000

@@ -14,6 +14,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("lifecycle", "What runs, what was captured, what is wrong."),
     "where": ("projects", "Explain which project a directory belongs to."),
     "project": ("projects", "List projects, or add an alias."),
+    "off": ("capture", "Record nothing in a folder and below."),
+    "on": ("capture", "Record again in a folder and below."),
     "search": ("pages", "Search pages and recorded events."),
     "read": ("pages", "Print a page."),
     "write": ("pages", "Create or replace a page."),

@@ -158,7 +158,9 @@ def brief(directory: str | None, project: str | None, as_json: bool) -> None:
         print_json(found)
         return
     note(f"For {found['project'] or 'no project'} ({found['project_how']}):")
-    if found["text"]:
+    if found["off_by"]:
+        note(clean(f"Nothing is told here: `aimemory off {found['off_by']}` holds."))
+    elif found["text"]:
         click.echo(clean(found["text"]))
     else:
         note("Nothing is recorded here yet, so the next agent would be told nothing.")

@@ -24,7 +24,9 @@ def where(directory: str | None, as_json: bool) -> None:
         click.echo(f"  {clean(step)}")
     if found["found_by"]:
         click.echo(f"  It is the known project found by {clean(found['found_by'])}.")
-    if found["capture"]["mode"] != "full" or found["capture"]["ignore"]:
+    if found["capture"]["off_by"]:
+        click.echo(clean(f"  Nothing is recorded here: `aimemory off {found['capture']['off_by']}` holds."))
+    elif found["capture"]["mode"] != "full" or found["capture"]["ignore"]:
         ignored = f", not what touches {', '.join(found['capture']['ignore'])}" if found["capture"]["ignore"] else ""
         click.echo(clean(f"  Captured here: {found['capture']['mode']}{ignored}."))
     for problem in found["problems"]:

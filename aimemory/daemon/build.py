@@ -27,6 +27,7 @@ from aimemory.journal.segments import Journal, seal
 from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Pulse, SystemClock
 from aimemory.privacy.capture import CaptureRules, stricter
+from aimemory.privacy.folders import Folders
 from aimemory.privacy.worker import Worker
 from aimemory.processes import Processes
 from aimemory.project.resolve import Resolver
@@ -35,6 +36,7 @@ from aimemory.server.hook import HookRoute
 from aimemory.server.late import LateMcp
 from aimemory.server.reply import Replies
 from aimemory.server.v1 import Api
+from aimemory.sessions.caller import CallerSessions
 from aimemory.sessions.reader import Sessions, Transcripts
 from aimemory.store.actor import load_actor, load_key
 from aimemory.store.claims import Claims
@@ -87,6 +89,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     projector.tell_of_rebuild(after_rebuild)
     processes = Processes()
+    folders = Folders(str(data.folders_file))
     registry = load_registry()
 
     async def rules_of(session: SessionId, cwd: str | None) -> tuple[CaptureRules, str]:
@@ -137,7 +140,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     intake = Intake(
         registry=registry, config=config, writer=writer, dedupe=dedupe, projects=projects, actor=actor, clock=clock,
-        worker=worker, rejects=rejects, counters=counters, origins=Origins(processes), on_stored=on_stored,
+        worker=worker, rejects=rejects, counters=counters, origins=Origins(processes),
+        folders=folders, on_stored=on_stored,
     )  # fmt: skip
     drain = Drain(data.spool, data.rejects, intake)
     composer = Composer(
@@ -174,16 +178,18 @@ def build(config: Config, tightened: list[str]) -> Parts:
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("expire", 300, expire),
     ])  # fmt: skip
 
+    callers = CallerSessions(reader, projects, processes)
+
     def handoffs(where: Where) -> Handoffs:
         return Handoffs(
             where=where, claims=claims, handover=handover, batons=batons, surveyor=surveyor, composer=composer,
-            sessions=sessions, reader=reader, projects=projects, config=config, actor=actor, clock=clock,
-            title_of=title_of,
+            sessions=sessions, callers=callers, reader=reader, projects=projects, config=config, actor=actor,
+            clock=clock, title_of=title_of,
         )  # fmt: skip
 
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
-        composer=composer, handoffs=handoffs, status=lambda: status_of(parts),
+        composer=composer, handoffs=handoffs, callers=callers, folders=folders, status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
         composer=composer, registry=registry, claims=claims, writer=writer, projector=projector, reader=reader,
@@ -201,7 +207,6 @@ def build(config: Config, tightened: list[str]) -> Parts:
         committer=committer, pages=pages, projects=projects, closer=closer, batons=batons, worker=worker,
         counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app,
-        mcp=mcp,
-        state=state, stopping=stopping,
+        mcp=mcp, folders=folders, state=state, stopping=stopping,
     )  # fmt: skip
     return parts

@@ -15,6 +15,7 @@ from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal
 from aimemory.model.protocols import Clock, TaskPulse
 from aimemory.model.scope import Actor
+from aimemory.privacy.folders import Folders
 from aimemory.privacy.worker import Worker
 from aimemory.server.app import App
 from aimemory.server.late import LateMcp
@@ -66,5 +67,6 @@ class Parts:
     memory: Memory
     app: App
     mcp: LateMcp
+    folders: Folders
     state: State
     stopping: asyncio.Event

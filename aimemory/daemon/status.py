@@ -4,6 +4,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from aimemory import __version__
+from aimemory.errors import Unavailable
 from aimemory.model.protocols import TaskPulse, rfc3339_local
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     found += [f"Damage: {what}" for what in parts.projector.damage]
     if parts.committer.problem:
         found.append(f"Pages wait for a commit: {parts.committer.problem}")
+    try:
+        parts.folders.table()
+    except Unavailable as error:
+        found.append(str(error))
     if parts.pages.last.problem:
         found.append(parts.pages.last.problem)
     found += [

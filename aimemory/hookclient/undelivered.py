@@ -6,6 +6,7 @@ Nobody waits for it and nobody sees it fail, so what it can't keep it counts bes
 import os
 import time
 
+from aimemory.errors import Unavailable
 from aimemory.hookclient.room import Limits, add_counts, make_room, write_durable
 from aimemory.model.spool import DROPPED_FILE, REJECTED_FILE, SpoolFile, event_kind, file_name, serialise
 from aimemory.privacy import Sanitized, sanitize, sanitize_payload
@@ -23,15 +24,18 @@ TEXT_BYTES = 1 << 18
 def keep(call: "Call", status: int | None) -> None:
     """Write the event into the spool, or into the rejects when the daemon refused it with this HTTP status.
 
-    Once per call. An event of a folder whose `.aimemory.toml` says `mode = "off"` is not kept. Raises OSError when
-    nothing can be written, not even the count.
+    Once per call. An event of a folder whose `.aimemory.toml` says `mode = "off"`, or that `aimemory off` names, is not
+    kept. Raises OSError when nothing can be written, not even the count.
     """
     if capture_is_off(call.cwd):
         return
     spool = call.spool
     _make_folder(spool)
     try:
-        content = entry_of(call, status).derive(serialise)
+        entry = entry_of(call, status)
+        if is_switched_off(call, entry.value):
+            return
+        content = entry.derive(serialise)
         if status is None:
             _write(call, spool, content, Limits(call.spool_bytes, SPOOL_DAYS, DROPPED_FILE))
         else:
@@ -90,6 +94,28 @@ def capture_is_off(cwd: bytes | None) -> bool:
         parent = os.path.dirname(folder)
         folder = parent if parent != folder else None
     return False
+
+
+def is_switched_off(call: "Call", entry: SpoolFile) -> bool:
+    """Whether `aimemory off` holds where the event happened: in the directory it names, else in this process's own.
+
+    Of two forms, with and without links, either will do. A table that can't be read counts as silent: the daemon, which
+    says what is wrong, decides again when it drains.
+    """
+    path = f"{call.data}/folders.json"
+    if not os.path.exists(path):
+        return False
+    from aimemory.privacy import folders  # seldom needed, and this child is paid for by every event
+
+    said = entry.body.get("cwd") if isinstance(entry.body, dict) else None
+    where = said if isinstance(said, str) and said.startswith("/") and "\0" not in said else entry.cwd
+    if where is None:
+        return False
+    try:
+        table = folders.read(path)
+    except Unavailable:
+        return False
+    return any(folders.off_by(table, form) for form in (where, os.path.realpath(where)))
 
 
 def _write(call: "Call", folder: str, content: Sanitized[bytes], limits: Limits) -> None:

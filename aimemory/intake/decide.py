@@ -6,6 +6,7 @@ harness's data file, capture rules, identity, journal. The answer is given when 
 
 import asyncio
 import json
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -24,6 +25,7 @@ from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor, Project
 from aimemory.privacy import Sanitized, sanitize_payload, sanitize_tree
 from aimemory.privacy.capture import CaptureRules, Dropped, apply, stricter
+from aimemory.privacy.folders import OFF_REASON, Folders
 from aimemory.privacy.worker import Worker
 from aimemory.sessions.liveness import Start
 from aimemory.store.dedupe import Dedupe, Known
@@ -34,6 +36,7 @@ LIMIT_BYTES = 10 << 20
 _INLINE_BYTES = 256 << 10
 _LEAF_BYTES = 64 << 10
 _REMEMBERED = 512
+_SESSIONS_OFF = 1000
 _FAR_FUTURE_NS = 86_400_000_000_000
 
 
@@ -68,7 +71,8 @@ class Intake:
 
     def __init__(
         self, *, registry: Registry, config: Config, writer: Writer, dedupe: Dedupe, projects: Projects, actor: Actor,
-        clock: Clock, worker: Worker, rejects: Rejects, counters: Counters, origins: Origins, on_stored: OnStored,
+        clock: Clock, worker: Worker, rejects: Rejects, counters: Counters, origins: Origins, folders: Folders,
+        on_stored: OnStored,
     ) -> None:  # fmt: skip
         self._registry = registry
         self._config = config
@@ -81,6 +85,8 @@ class Intake:
         self._rejects = rejects
         self._counters = counters
         self._origins = origins
+        self._folders = folders
+        self._began_in: OrderedDict[SessionId, str] = OrderedDict()
         self._on_stored = on_stored
         self._own_root = str(config.data.root)
         self._session_ids: dict[tuple[str, str], SessionId] = {}
@@ -116,7 +122,11 @@ class Intake:
         session = self._session_id(event.harness, event.native_session)
         if event.cwd is not None and _is_below(event.cwd, self._own_root):
             return self._dropped(event, "it ran in the data directory of aimemory itself", session)
+        if self._is_switched_off(event, session):
+            return self._dropped(event, OFF_REASON, session)
         filing = await self._projects.file(session, event.cwd)
+        if filing.place != event.cwd and self._folders.is_off(filing.place):  # by a link: the table has none
+            return self._dropped(event, OFF_REASON, session)
         kept = self._apply_rules(decoded, filing)
         if isinstance(kept, Dropped):
             return self._dropped(event, kept.reason, session)
@@ -164,6 +174,18 @@ class Intake:
             return decoded
         verdict = apply(decoded.value, rules, filing.root or "")
         return verdict if isinstance(verdict, Dropped) else decoded.derive(lambda _: verdict)
+
+    def _is_switched_off(self, event: Event, session: SessionId | None) -> bool:
+        """Whether nothing may be recorded where it happened, or where its session began: a step aside does not make
+        that session's work another folder's. Raises Unavailable when that can't be told."""
+        if not self._folders.is_off(event.cwd, self._began_in.get(session) if session is not None else None):
+            return False
+        is_beginning = event.kind is EventKind.SESSION_START and event.reason != "compact"
+        if is_beginning and session is not None and event.cwd is not None:
+            self._began_in.setdefault(session, event.cwd)
+            if len(self._began_in) > _SESSIONS_OFF:
+                self._began_in.popitem(last=False)
+        return True
 
     def _dropped(self, event: Event, reason: str, session: SessionId | None) -> Outcome:
         self._counters.dropped(event.harness, event.event, reason)

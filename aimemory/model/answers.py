@@ -14,11 +14,13 @@ class Caller:
     """Who asks, as far as the surface can see; every field is a hint and may be None.
 
     cwd: absolute directory of the asking process. session: the harness's own session id, which may be stale.
+    peer: pid of the process that connected, where it did so over the Unix socket.
     """
 
     cwd: str | None = None
     harness: str | None = None
     session: str | None = None
+    peer: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aimemory.model.ids import ProjectId
+from aimemory.model.ids import ProjectId, SessionId
 
 DEFAULT_WORKSPACE = "default"
 UNFILED_FOLDER = "_unfiled"
@@ -31,9 +31,9 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who did it; recorded on everything."""
+    """Who did it; recorded on everything. session: our id of the harness's session."""
 
     user: str
     machine: str
     harness: str | None = None
-    session: str | None = None
+    session: SessionId | None = None

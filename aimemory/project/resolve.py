@@ -41,9 +41,10 @@ class Resolution:
 
     identity: empty for the source "none", whose events go to `_unfiled`. name: the folder name it suggests. owner: what
     tells it from another of that name. root: top of the main work tree, or the directory. checkout: top of this work
-    tree. worktree: name of a linked one. remote: the normalised remote, also where it did not decide. other_remotes:
-    identities under which this very repository may be known. places: real paths that a known project may be found by,
-    nearest first. capture: the `[capture]` table; capture_root: the folder its paths are relative to.
+    tree. worktree: name of a linked one. place: the directory itself, without links. remote: the normalised remote,
+    also where it did not decide. other_remotes: identities under which this very repository may be known. places: real
+    paths that a known project may be found by, nearest first. capture: the `[capture]` table; capture_root: the folder
+    its paths are relative to.
     problems: sentences for the user. steps: how it was decided, one sentence each.
     """
 
@@ -53,6 +54,7 @@ class Resolution:
     workspace: str = DEFAULT_WORKSPACE
     root: str | None = None
     checkout: str | None = None
+    place: str | None = None
     worktree: str | None = None
     remote: str | None = None
     owner: str | None = None
@@ -112,6 +114,7 @@ class Resolver:
             other_remotes=verdict.other_remotes, places=verdict.places,
             workspace=told.workspace or DEFAULT_WORKSPACE,
             checkout=checkout.top if checkout else None,
+            place=real,
             worktree=checkout.worktree if checkout else None,
             capture=told.capture or {}, capture_root=told.capture_root,
             problems=(*problems, *told.problems), steps=tuple(steps),

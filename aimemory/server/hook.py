@@ -14,7 +14,7 @@ from aimemory.errors import AimemoryError, TooLarge, UserError
 from aimemory.intake.decide import LIMIT_BYTES, Intake, Outcome
 from aimemory.model.event import Delivery
 from aimemory.server.faults import send_error
-from aimemory.server.listen import PEER
+from aimemory.server.listen import peer_of
 
 _DRAIN_BYTES = 64 << 20
 """A client that is still sending can't read an answer: up to here what is too large is read and thrown away."""
@@ -67,12 +67,6 @@ class HookRoute:
         if outcome.seq is not None:
             headers.append((b"x-aimemory-seq", str(outcome.seq).encode()))
         await _respond(send, 200, text, b"application/octet-stream", headers)
-
-
-def peer_of(scope: Scope) -> int | None:
-    """Pid of the process that connected over the Unix socket, as the listener saw it; None where that is unknown."""
-    peer: int | None = scope.get("state", {}).get(PEER)
-    return peer
 
 
 def parse_delivery(query: bytes) -> Delivery:

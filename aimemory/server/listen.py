@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
 
 from aimemory.errors import Unavailable
 from aimemory.processes import peer_pid
 
-PEER = "aimemory_peer"
-"""Key in a request's `state`: the pid that connected over the Unix socket."""
+_PEER = "aimemory_peer"
 
 _BACKLOG = 512
 _PORTS_TO_TRY = 50
@@ -69,6 +68,12 @@ def tcp_socket(host: str, port: int) -> socket.socket:
         sock.setblocking(False)
         return sock
     raise Unavailable(f"No free port on {host} from {port} on. Set [server] port, or tcp = false.")
+
+
+def peer_of(scope: Scope) -> int | None:
+    """Pid of the process that connected over the Unix socket, as the listener saw it; None where that is unknown."""
+    peer: int | None = scope.get("state", {}).get(_PEER)
+    return peer
 
 
 class Listener:
@@ -148,7 +153,7 @@ def _limited(base: Any) -> Any:
                 if len(self.crowd) > _TCP_CONNECTIONS:
                     transport.abort()
             elif (sock := transport.get_extra_info("socket")) is not None:
-                self.app_state[PEER] = peer_pid(sock)
+                self.app_state[_PEER] = peer_pid(sock)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.expect_nothing()

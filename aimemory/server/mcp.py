@@ -23,6 +23,7 @@ from starlette.types import Receive, Scope, Send
 from aimemory.errors import AimemoryError, Conflict
 from aimemory.model.answers import Caller, Found, HandoffList, HandoffView, PageView, Recent, Written
 from aimemory.server import mcp_text
+from aimemory.server.listen import peer_of
 from aimemory.server.mcp_tools import READ_MAX_CHARS, TOOLS, Arguments, ToolSpec
 
 log = logging.getLogger(__name__)
@@ -311,6 +312,7 @@ def caller_from(request: Request) -> Caller:
         cwd=cwd if cwd and cwd.startswith("/") else None,
         harness=_hint(request, "x-aimemory-harness", 64),
         session=_hint(request, "x-aimemory-session", 256),
+        peer=peer_of(request.scope),
     )
 
 

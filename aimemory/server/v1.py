@@ -13,6 +13,7 @@ from aimemory.api import Memory
 from aimemory.errors import NotFound, UserError
 from aimemory.model.answers import Caller
 from aimemory.server.hook import read_body
+from aimemory.server.listen import peer_of
 
 Reindex = Callable[[], AsyncIterator[dict[str, Any]]]
 """Rebuilds the index and yields its progress."""
@@ -86,7 +87,8 @@ class Api:
         })  # fmt: skip
         written = await self._memory.write_page(
             title=given.get("title", ""), body=given.get("body", ""), kind=given.get("kind", "note"),
-            caller=Caller(cwd=given.get("cwd")), project=given.get("project"), path=given.get("path"),
+            caller=Caller(cwd=given.get("cwd"), peer=peer_of(request.scope)), project=given.get("project"),
+            path=given.get("path"),
             version=given.get("version"), tags=tuple(str(tag) for tag in given.get("tags", ())),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(written), status_code=201 if written.created else 200)
@@ -159,7 +161,7 @@ class Api:
             "summary": str, "next_steps": str, "title": str, "to": str, "project": str, **_CALLER,
         })  # fmt: skip
         view = await self._memory.handoffs.begin(
-            caller=_caller(given), summary=given.get("summary", ""), next_steps=given.get("next_steps", ""),
+            caller=_caller(request, given), summary=given.get("summary", ""), next_steps=given.get("next_steps", ""),
             title=given.get("title", ""), to=given.get("to"), project=given.get("project"),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(view), status_code=201)
@@ -167,7 +169,7 @@ class Api:
     async def change(self, request: Request) -> Response:
         """`claim`, `release` or `cancel`."""
         given = await _body(request, {"handoff": str, "reason": str, **_CALLER})
-        handoff, caller = given.get("handoff", ""), _caller(given)
+        handoff, caller = given.get("handoff", ""), _caller(request, given)
         if not handoff.strip():
             raise UserError("Name a handoff.")
         face = self._memory.handoffs
@@ -198,8 +200,10 @@ class Api:
 _CALLER: dict[str, type] = {"cwd": str, "harness": str, "session": str}
 
 
-def _caller(given: dict[str, Any]) -> Caller:
-    return Caller(cwd=given.get("cwd"), harness=given.get("harness"), session=given.get("session"))
+def _caller(request: Request, given: dict[str, Any]) -> Caller:
+    return Caller(
+        cwd=given.get("cwd"), harness=given.get("harness"), session=given.get("session"), peer=peer_of(request.scope)
+    )  # fmt: skip
 
 
 async def _body(request: Request, fields: dict[str, type]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from aimemory.errors import AimemoryError, Conflict, NotFound, Unavailable, UserError
 from aimemory.index.events import session as session_row
-from aimemory.model.ids import ProjectId, SessionId, session_id
+from aimemory.model.ids import ProjectId, SessionId
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
@@ -37,11 +37,15 @@ KEEP_ALL = CaptureRules(mode="full", ignore=())
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """Where an event goes, and the capture rules that hold there. root: what the rules' paths are relative to."""
+    """Where an event goes, and the capture rules that hold there. root: what the rules' paths are relative to.
+
+    place: the session's directory, without links.
+    """
 
     project: Project
     rules: CaptureRules = KEEP_ALL
     root: str | None = None
+    place: str | None = None
 
 
 @dataclass(slots=True)
@@ -136,11 +140,6 @@ class Projects:
                     self._sessions.popitem(last=False)
             return filing
 
-    async def of_session(self, harness: str, native: str) -> Project | None:
-        """The project of a harness's session that was seen, or None."""
-        row = await self._reader.read(session_row(session_id(harness, native)))
-        return self._registry.by_id(row.project) if row else None
-
     def _is_fresh(self, kept: _Kept, cwd: str | None) -> bool:
         if kept.filing.project is UNFILED and cwd is not None and kept.cwd is None:
             return False
@@ -174,7 +173,7 @@ class Projects:
             project = self._registry.by_id(project.id) or project
         rules, problems = rules_from_table(resolution.capture) if resolution.capture else (KEEP_ALL, [])
         self._note_problems(where, (*resolution.problems, *problems))
-        return Filing(project, rules, resolution.capture_root or resolution.root)
+        return Filing(project, rules, resolution.capture_root or resolution.root, resolution.place)
 
     async def _project_for(self, resolution: Resolution) -> Project:
         match = self._registry.find(resolution)
@@ -218,6 +217,7 @@ class Projects:
             "source": resolution.source,
             "workspace": project.workspace,
             "root": resolution.root,
+            "place": resolution.place,
             "checkout": resolution.checkout,
             "worktree": resolution.worktree,
             "remote": resolution.remote,

@@ -170,7 +170,7 @@ import json, subprocess, sys
 for line in sys.stdin:
     command, payload = json.loads(line)
     done = subprocess.run(["/bin/sh", "-c", command + "; true"], input=payload.encode(), stdout=subprocess.PIPE)
-    print(done.returncode, flush=True)
+    print(json.dumps([done.returncode, done.stdout.decode()]), flush=True)
 """
 """A harness: a process that lives as long as its session and runs each hook through a shell, as vendors do."""
 
@@ -201,16 +201,35 @@ class Agent:
 
     def say(self, event: str, ago_s: int = 0, **payload: object) -> "Agent":
         """One event of this agent's session (`session_id` names another one), as if captured `ago_s` seconds ago."""
-        assert self.process.stdin and self.process.stdout
         said = {"session_id": self.session, "cwd": str(self.where), "hook_event_name": event, **payload}
         hook = [str(self.daemon.data.hook_launcher), self.harness, event]
         if ago_s:
             query = urlencode({"harness": self.harness, "event": event, "at": time.time_ns() - ago_s * 10**9})
             hook = [sys.executable, "-I", "-c", PAST_HOOK, str(self.daemon.data.socket), query]
-        self.process.stdin.write(json.dumps([shlex.join(hook), json.dumps(said)]) + "\n")
-        self.process.stdin.flush()
-        assert self.process.stdout.readline() == "0\n"
+        assert self.run(hook, json.dumps(said))[0] == 0
         return self
+
+    def tool(self, name: str, session: str | None = None, **arguments: object) -> str:
+        """Call an MCP tool as this agent's client does. session: what it put into the server's environment."""
+        calls = [
+            ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                            "clientInfo": {"name": self.harness, "version": "1"}}),
+            ("tools/call", {"name": name, "arguments": arguments}),
+        ]  # fmt: skip
+        lines = [json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p}) for n, (m, p) in enumerate(calls)]
+        env = ["env", f"CLAUDE_CODE_SESSION_ID={session}"] if session else []
+        _, answers = self.run([*env, str(self.daemon.data.mcp_launcher)], "\n".join(lines) + "\n")
+        result = json.loads(answers.splitlines()[1])["result"]
+        assert not result.get("isError"), result
+        return result["content"][0]["text"]
+
+    def run(self, command: list[str], given: str) -> tuple[int, str]:
+        """A child of the agent, behind a shell: its exit code and output."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps([shlex.join(command), given]) + "\n")
+        self.process.stdin.flush()
+        code, output = json.loads(self.process.stdout.readline())
+        return code, output
 
     def kill(self) -> None:
         """As the kernel or an impatient user does: nothing is said any more."""

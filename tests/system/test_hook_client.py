@@ -433,6 +433,32 @@ def test_folder_whose_capture_is_off_leaves_nothing(hook: Hook) -> None:
     assert hook.spooled() == []
 
 
+@pytest.mark.promise("P4.15")
+@pytest.mark.parametrize("way", ["its own directory", "the payload's", "through a link"])
+def test_folder_that_is_switched_off_leaves_nothing(hook: Hook, way: str) -> None:
+    off = hook.cwd / "off"
+    (off / "src").mkdir(parents=True)
+    (hook.cwd / "link").symlink_to(off)
+    hook.data.folders_file.write_text(json.dumps({"v": 1, "folders": {str(off): {"mode": "off", "since": "x"}}}))
+    payload = b"{}"
+    if way == "its own directory":
+        hook.cwd = off / "src"
+    else:
+        cwd = off / "src" if way == "the payload's" else hook.cwd / "link" / "src"
+        payload = json.dumps({"cwd": str(cwd)}).encode()
+    hook.run(payload=payload)
+    assert hook.spooled() == []
+
+
+def test_folder_that_is_on_below_one_that_is_off_is_kept(hook: Hook) -> None:
+    on = hook.cwd / "on"
+    on.mkdir()
+    modes = {str(hook.cwd): {"mode": "off", "since": "x"}, str(on): {"mode": "on", "since": "x"}}
+    hook.data.folders_file.write_text(json.dumps({"v": 1, "folders": modes}))
+    hook.run(payload=json.dumps({"cwd": str(on)}).encode())
+    assert len(hook.spooled()) == 1
+
+
 def test_spool_is_made_by_whoever_comes_first(hook: Hook) -> None:
     hook.data.rejects.rmdir()
     hook.data.spool.rmdir()

@@ -8,6 +8,8 @@ import pytest
 from living import Agent, git, repository
 from recordings import moved, scenarios
 
+from aimemory.model.ids import session_id
+
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are read from /proc")
 
 
@@ -257,3 +259,78 @@ def test_five_dead_sessions_stay_no_ghosts(daemon, where):
             page_of(daemon, f"dead{n}")
 
         assert set(closings(daemon)) == {f"dead{n}" for n in range(5)}
+
+
+# -- whose is a call -------------------------------------------------------------------------------------------------------
+
+
+def wrote(daemon, title):
+    """The session under which the page of that title was written."""
+    (found,) = [line["data"] for line in daemon.lines("page") if f"/{title}-" in line["data"]["path"]]
+    return found.get("session")
+
+
+def under_way(agent, session=None):
+    named = {"session_id": session} if session else {}
+    agent.say("SessionStart", source="startup", **named)
+    return agent.say("UserPromptSubmit", prompt=f"task of {session or agent.session}", prompt_id="p", **named)
+
+
+def test_what_an_agent_writes_joins_the_session_that_its_hooks_report(daemon, where):
+    """HND-06"""
+    with Agent(daemon, where, "mine") as agent:
+        under_way(agent)
+        agent.tool("memory_write_page", title="beans", body="They like it dry.")
+
+    assert wrote(daemon, "beans") == session_id("claude-code", "mine")
+
+
+def test_two_agents_at_once_in_one_directory_each_write_under_their_own_session(daemon, where):
+    with Agent(daemon, where, "one") as one, Agent(daemon, where, "two") as two:
+        under_way(one), under_way(two)
+        one.tool("memory_write_page", title="beans", body="dry")
+        two.tool("memory_write_page", title="peas", body="wet")
+        command = [sys.executable, "-I", "-m", "aimemory", "write", "leeks", "--body", "earthed"]
+        two.run(["env", f"AIMEMORY_DATA_DIR={daemon.data.root}", *command], "")
+
+    titles = [("beans", "one"), ("peas", "two"), ("leeks", "two")]
+    assert [wrote(daemon, title) for title, _ in titles] == [session_id("claude-code", name) for _, name in titles]
+
+
+def test_after_clear_the_id_in_the_servers_environment_is_stale_and_gives_way(daemon, where):
+    with Agent(daemon, where, "before") as agent:
+        under_way(agent)
+        agent.say("SessionEnd", reason="clear").say("SessionStart", source="clear", session_id="after")
+        agent.say("UserPromptSubmit", prompt="task of after", prompt_id="q", session_id="after")
+        agent.tool("memory_write_page", session="before", title="beans", body="dry")
+
+    assert wrote(daemon, "beans") == session_id("claude-code", "after")
+
+
+def test_after_five_crashes_a_save_without_a_session_id_finds_its_own(daemon, where):
+    """HND-05: none of the dead makes it ambiguous, here without any process to tell by."""
+    for n in range(5):
+        with Agent(daemon, where, f"dead{n}", harness="codex") as agent:
+            under_way(agent)
+        daemon.event("codex", "SessionEnd", {"session_id": f"dead{n}", "cwd": str(where)}, at=time.time_ns(), pid=1)
+    with Agent(daemon, where, "mine", harness="codex") as agent:
+        under_way(agent)
+        agent.tool("memory_write_page", title="beans", body="dry")
+
+    assert wrote(daemon, "beans") == session_id("codex", "mine")
+
+
+def test_two_sessions_at_once_keep_what_each_did(daemon, where):
+    """SCP-10, CAP-19: interleaved, with two sub-agents under one of them."""
+    with Agent(daemon, where, "one") as one, Agent(daemon, where, "two") as two:
+        under_way(one), under_way(two)
+        for n in range(6):
+            child = {"agent_id": f"a{n % 2}", "agent_type": "worker"} if n < 4 else {}
+            one.say("PostToolUse", tool_name="Bash", tool_input={"command": f"left {n}"}, tool_use_id=f"l{n}", **child)
+            two.say("PostToolUse", tool_name="Bash", tool_input={"command": f"right {n}"}, tool_use_id=f"r{n}")
+        one.say("SessionEnd", reason="exit")
+        two.say("SessionEnd", reason="exit")
+        left, right = page_of(daemon, "one"), page_of(daemon, "two")
+
+    assert all(f"left {n}" in left and f"right {n}" in right for n in range(6))
+    assert "right" not in left and "left" not in right
