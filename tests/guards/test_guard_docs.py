@@ -37,6 +37,15 @@ def test_every_harness_is_in_the_docs(name):
     assert f"`{name}`" in text("docs/hooks.md")
 
 
+def test_every_harness_that_can_be_connected_is_on_the_page_about_it():
+    for name, spec in load_registry().specs.items():
+        if spec.hooks.shape == "matcher-groups":
+            assert f"`{name}`" in text("docs/connect.md")
+            assert f"| `{spec.hooks.file}` | `{spec.mcp.file}` | `{spec.hooks.home_variable}`" in text(
+                "docs/connect.md"
+            )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_relative_link_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):

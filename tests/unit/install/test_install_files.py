@@ -13,9 +13,11 @@ import pytest
 from agents import Desk, problems
 
 from aimemory.datadir import Changed, replace_file
+from aimemory.harness.registry import load_registry
 from aimemory.install.apply import Applier
 from aimemory.install.record import read_record
 
+CONNECTABLE = [name for name, spec in load_registry().specs.items() if spec.hooks.shape == "matcher-groups"]
 SETTINGS, CLAUDE, HOOKS, CONFIG = ".claude/settings.json", ".claude.json", ".codex/hooks.json", ".codex/config.toml"
 JSON = '{\n  "theirs": "é"\n}'
 
@@ -37,7 +39,7 @@ def everything(folder):
 
 
 @pytest.mark.promise("P9.12")
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+@pytest.mark.parametrize("agent", CONNECTABLE)
 def test_a_home_without_settings_is_as_it_was_after_connect_and_disconnect(desk, agent):
     before = everything(desk.home)
 
