@@ -128,7 +128,7 @@ class Handoffs:
         """What sessions and handoffs did in a project, oldest first: who worked, who took what from whom."""
         views, name, how = await self.session_list(caller=caller, project=project, limit=limit)
         steps: list[tuple[int, Step]] = []
-        for view in views:
+        for view in (one for one in views if one.prompts or one.tools):
             facts = [_many(view.files, "file edited", "files edited")] * bool(view.files)
             facts += [_many(view.failing, "command failing", "commands failing")] * bool(view.failing)
             tail = f" ({', '.join(facts)})" if facts else ""

@@ -173,7 +173,7 @@ def live_sessions_part(live: Sequence[BriefSession], *, here: str | None = None)
         name = f"{told.harness} since {rfc3339_local(state.first_at_ns)}, not closed{defang(where)}"
         goal = f": {_own(state.last_request or state.goal, _REQUEST_CHARS)}" if state.goal else ""
         lines = [f"{name}{goal}", _changed(state)]
-        lines += [f"Failed: {_run(run)}" for run in failing(state)[:_LIVE_FAILURES]]
+        lines += [f"Failed: {_run(run, state)}" for run in failing(state)[:_LIVE_FAILURES]]
         items += _items(lines, told.source)
     return BriefPart(RANK_LIVE, "At work here too: mind the files it changes", tuple(items))
 
@@ -254,8 +254,8 @@ def _first_lines(state: SessionState) -> list[str]:
         f"Goal: {_own(state.goal, _GOAL_CHARS)}" if state.goal else "Goal: no prompt was recorded",
         f"Last request: {_own(state.last_request, _REQUEST_CHARS)}" if _asked_more(state) else "",
         _unfinished(state),
-        *(f"Failed: {_run(run)}" for run in broken[:_FIRST_FAILURES]),
-        *(f"Run: {_run(run)}" for run in unknown[: _first_unknown(state)]),
+        *(f"Failed: {_run(run, state)}" for run in broken[:_FIRST_FAILURES]),
+        *(f"Run: {_run(run, state)}" for run in unknown[: _first_unknown(state)]),
         _tests(state, broken),
         _changed(state),
     ]
@@ -271,11 +271,11 @@ def _more_lines(state: SessionState) -> list[str]:
     words = "Its last words, in an earlier turn" if last_turn_broke(state) else "Its last words"
     return [
         f"{words}, not checked: {_foreign(state.last_message, _MESSAGE_CHARS)}" if state.last_message else "",
-        *(f"Failed: {_run(run)}" for run in broken[_FIRST_FAILURES : _FIRST_FAILURES + _MORE_FAILURES]),
+        *(f"Failed: {_run(run, state)}" for run in broken[_FIRST_FAILURES : _FIRST_FAILURES + _MORE_FAILURES]),
         f"{len(broken) - _FIRST_FAILURES - _MORE_FAILURES} more commands failed"
         if len(broken) > _FIRST_FAILURES + _MORE_FAILURES
         else "",
-        *(f"Run: {_run(run)}" for run in unknown[_first_unknown(state) : _UNKNOWN_RUNS]),
+        *(f"Run: {_run(run, state)}" for run in unknown[_first_unknown(state) : _UNKNOWN_RUNS]),
     ]
 
 
@@ -349,7 +349,7 @@ def _unfinished(state: SessionState) -> str:
     return f"Unfinished: {'; '.join(points)}" if points else ""
 
 
-def _run(run: CommandRun) -> str:
+def _run(run: CommandRun, state: SessionState) -> str:
     times = f", {run.failures} of {run.count} runs failed" if run.count > 1 and run.failures else ""
     evidence = run.error or run.printed
     # The end of an output is where its result stands; `gives_orders` still sees all that is kept of it.
@@ -357,7 +357,16 @@ def _run(run: CommandRun) -> str:
     shown = tail if len(tail) <= _LINE_CHARS else "…" + tail[1 - _LINE_CHARS :]
     quoted = WITHHELD if gives_orders(evidence) else _code(shown, _LINE_CHARS)
     said = f", {'said' if run.error else 'printed'} {quoted}" if shown else ""
-    return f"{_code(run.command, _LINE_CHARS)}: {outcome(run)}{times}{said}"
+    return f"{_code(run.command, _LINE_CHARS)}: {outcome(run)}{times}{_failing_names(run, state, shown)}{said}"
+
+
+def _failing_names(run: CommandRun, state: SessionState, shown: str) -> str:
+    """The tests that a run saw failing, those that the shown end of its output doesn't name already."""
+    tests = [state.tests[key] for key in run.tests if key in state.tests]
+    names = [name for test in tests if test.is_failing for name in standing(test).failing if name not in shown]
+    more = f" and {len(names) - _FIRST_TESTS} more" if len(names) > _FIRST_TESTS else ""
+    listed = ", ".join(_code(name, _PATH_CHARS) for name in names[:_FIRST_TESTS])
+    return f", failing: {listed}{more}" if names else ""
 
 
 def _tests(state: SessionState, broken: Sequence[CommandRun]) -> str:

@@ -4,8 +4,8 @@ import json
 import os
 
 import pytest
-from agents import Desk
 from click.testing import CliRunner
+from desk import Desk
 
 from aimemory.cli.main import cli
 

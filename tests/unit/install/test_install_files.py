@@ -10,7 +10,7 @@ import textwrap
 from datetime import UTC, datetime
 
 import pytest
-from agents import Desk, problems
+from desk import Desk, problems
 
 from aimemory.datadir import Changed, replace_file
 from aimemory.harness.registry import load_registry

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from agents import Desk
+from desk import Desk
 
 from aimemory.cli.connect import _ours
 from aimemory.install.shown import diff

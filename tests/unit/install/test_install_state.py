@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from agents import Desk
+from desk import Desk
 
 from aimemory.cli.agents import launchers
 from aimemory.config import load_config
