@@ -21,7 +21,8 @@ def test_the_demo_shows_a_false_and_a_true_claim_and_leaves_nothing(tmp_path):
     )
 
     assert done.returncode == 0, done.stderr
-    first, second = [part for part in done.stdout.split("──") if "is offered to you" in part]
+    told = [re.sub(r"\s+(?:│\s+)?", " ", part) for part in done.stdout.split("\n──")]
+    first, second = [part for part in told if "is offered to you" in part]
     assert "FAILED (failures=1, errors=1)" in first and "test_total_of_two" in first and "all tests pass" in first
     assert "passed: 2 passed" in second and "It continues handoff" in second and "all tests pass" in second
     assert re.search(r"was taken by codex .*\n.* is done: its receiver used it and closed", done.stdout)
