@@ -63,6 +63,9 @@ _COMPACT_CHARS = 4_000
 _NOT_AGAIN = (RANK_RULES, RANK_RELATED, RANK_OTHERS, RANK_PAGES)
 """What a session that goes on with its memory has read already."""
 
+_OF_THE_MOMENT = (RANK_GIT, RANK_RELATED)
+"""What a session's own work changes all the time: no reason to tell all of it again when it is resumed."""
+
 _PAGE_KINDS = ("decision", "gotcha", "concept", "procedure", "note")
 _COMMON_BRANCHES = ("main", "master", "trunk", "develop", "dev", "head")
 
@@ -152,7 +155,8 @@ class Composer:
             return BriefText(sanitize(""))
         if not any(part.rank == RANK_GIT for part in parts):
             parts.append(git_part(git))
-        whole = fill(parts, occasion.budget_chars, budget_bytes=occasion.budget_bytes).text
+        lasting = [part for part in parts if part.rank not in _OF_THE_MOMENT]
+        whole = fill(lasting, occasion.budget_chars, budget_bytes=occasion.budget_bytes).text
         if occasion.moment is Moment.RESUME:
             parts = [part for part in parts if part.rank not in _NOT_AGAIN]
         offer = choice.offer if self._offer != "off" else None

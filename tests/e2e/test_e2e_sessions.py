@@ -53,7 +53,6 @@ def test_a_continued_session_stays_one_session_with_one_page(world, continued):
     assert "till.py" in page and "tax.py" in page
 
 
-@pytest.mark.xfail(reason="its own work changed the directory, so all is told once more", strict=True)
 def test_a_continued_session_is_not_told_again_what_stands_in_its_conversation(continued):
     told, again = brief(continued[0]), briefs(continued[1])
 
