@@ -241,6 +241,8 @@ class Intake:
     async def _reject(self, delivery: Delivery, body: bytes, reason: str) -> UserError:
         said = sanitise_delivery(delivery)
         self._counters.rejected(said.value.harness or "unknown", said.value.event, reason)
+        if self._folders.is_off(said.value.cwd):
+            return UserError(f"Not stored: {reason}. Nothing of it is kept: {OFF_REASON}.")
         await asyncio.to_thread(self._rejects.keep, said, body, reason)
         return UserError(f"Not stored: {reason}. The event is kept in spool/rejects of the data directory.")
 

@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from living import Daemon, git, repository
+from living import Daemon, all_bytes, git, repository
 
 
 @pytest.fixture
@@ -81,6 +81,17 @@ def test_nothing_of_a_folder_that_is_off_is_left_anywhere(daemon, where):
     assert daemon.get("/api/v1/projects")["projects"][0]["project"] == "default/_unfiled", "not even a project"
     assert daemon.lines() == []
     assert git(where, "status", "--porcelain") == "", "the switch does not lie in the repository"
+
+
+def test_what_can_not_be_understood_is_not_kept_there_either(daemon, where):
+    daemon.cli("off", str(where))
+    done = daemon.hook("claude-code", "Stop", b"no JSON, but pelargonium", where)
+    status, answer = daemon.event("claude-code", "Stop", b"pelargonium", cwd=str(where))
+
+    assert done.returncode == 0 and status == 400 and "off" in answer["error"]["message"]
+    assert daemon.status()["capture"]["claude-code"]["rejected"] == 2
+    daemon.stop()
+    assert b"pelargonium" not in all_bytes(daemon.data.root)
 
 
 def test_a_session_that_began_where_it_is_off_is_not_recorded_from_elsewhere_either(daemon, where, tmp_path):
