@@ -6,11 +6,11 @@ read as far as it goes. What the programs are is not known here.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+
+from aimemory.facts.shellwords import Lexer, Word
 
 MAX_DEPTH = 8
-_OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")", "\n")
-_REDIRECT = re.compile(r"(\d*|&)(<<<|<<-?|>>|>&|<&|>\||[<>])")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _OPENERS = {"if": "fi", "while": "done", "until": "done", "for": "done", "select": "done", "case": "esac"}
 _LEADING = ("then", "do", "else", "elif", "time", "!")
@@ -55,174 +55,17 @@ def read_line(text: str) -> Line:
 
 
 def _read(text: str, depth: int) -> Line:
-    lexer = _Lexer(text)
+    lexer = Lexer(text)
     tokens = list(lexer.tokens())
     parser = _Parser(tokens, depth)
     commands = list(parser.line())
     return Line(tuple(commands), lexer.whole and parser.whole)
 
 
-@dataclass(slots=True)
-class _Word:
-    """redirect: the operator if this is no word but a redirection, whose target is then `text`."""
-
-    text: str
-    plain: bool = True
-    inner: list[str] = field(default_factory=list)
-    redirect: str = ""
-
-
-class _Lexer:
-    """Words, redirections and operators; comments and here-documents are passed over."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text.replace("\\\r\n", "").replace("\\\n", "").replace("\r\n", "\n")
-        self.at = 0
-        self.whole = True
-        self.documents: list[tuple[str, bool]] = []
-
-    def tokens(self) -> Iterator[_Word | str]:
-        while self._skip_blank():
-            if (found := _REDIRECT.match(self.text, self.at)) is not None:
-                yield self._redirection(found)
-                continue
-            operator = next((op for op in _OPERATORS if self.text.startswith(op, self.at)), None)
-            if operator is None:
-                yield self._word()
-                continue
-            self.at += len(operator)
-            if operator == "\n":
-                self._pass_documents()
-            yield operator
-
-    def _skip_blank(self) -> bool:
-        text = self.text
-        while self.at < len(text) and text[self.at] in " \t":
-            self.at += 1
-        if self.at < len(text) and text[self.at] == "#":  # a word that begins with # begins a comment
-            end = text.find("\n", self.at)
-            self.at = len(text) if end < 0 else end
-        return self.at < len(text)
-
-    def _redirection(self, found: re.Match[str]) -> _Word:
-        self.at = found.end()
-        while self.text[self.at : self.at + 1] in (" ", "\t"):
-            self.at += 1
-        target = self._word()
-        if found[2] in ("<<", "<<-"):
-            self.documents.append((target.text, found[2] == "<<-"))
-        return replace(target, redirect=found[0])
-
-    def _pass_documents(self) -> None:
-        for delimiter, tabs in self.documents:
-            while True:
-                if self.at >= len(self.text):
-                    self.whole = False
-                    break
-                end = self.text.find("\n", self.at)
-                end = len(self.text) if end < 0 else end
-                line = self.text[self.at : end]
-                self.at = min(end + 1, len(self.text))
-                if (line.lstrip("\t") if tabs else line) == delimiter:
-                    break
-        self.documents.clear()
-
-    def _word(self) -> _Word:
-        word = _Word("")
-        parts: list[str] = []
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            if char in " \t\n;|&()<>":
-                break
-            self.at += 1
-            if char == "\\":
-                parts.append(self.text[self.at : self.at + 1])
-                self.at += 1
-            elif char == "'":
-                parts.append(self._until("'"))
-                word.plain = False
-            elif char == '"':
-                parts.append(self._double(word))
-                word.plain = False
-            elif char == "`":
-                inner = self._until("`")
-                word.inner.append(inner)
-                parts.append(f"`{inner}`")
-            elif char == "$":
-                parts.append(self._dollar(word))
-            else:
-                parts.append(char)
-        word.text = "".join(parts)
-        return word
-
-    def _until(self, end: str) -> str:
-        stop = self.text.find(end, self.at)
-        if stop < 0:
-            self.whole = False
-            stop = len(self.text)
-        taken = self.text[self.at : stop]
-        self.at = stop + 1
-        return taken
-
-    def _double(self, word: _Word) -> str:
-        parts: list[str] = []
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            self.at += 1
-            if char == '"':
-                return "".join(parts)
-            if char == "\\" and self.text[self.at : self.at + 1] in tuple('$`"\\'):
-                parts.append(self.text[self.at])
-                self.at += 1
-            elif char == "$":
-                parts.append(self._dollar(word))
-            elif char == "`":
-                word.inner.append(inner := self._until("`"))
-                parts.append(f"`{inner}`")
-            else:
-                parts.append(char)
-        self.whole = False
-        return "".join(parts)
-
-    def _dollar(self, word: _Word) -> str:
-        if self.text.startswith("'", self.at):
-            self.at += 1
-            word.plain = False
-            return self._until("'")
-        for opener, closer in (("((", "))"), ("(", ")"), ("{", "}")):
-            if self.text.startswith(opener, self.at):
-                inner = self._balanced(opener[0], closer[0])
-                if opener == "(":
-                    word.inner.append(inner)
-                return f"${opener[0]}{inner}{closer[0]}"
-        return "$"
-
-    def _balanced(self, opener: str, closer: str) -> str:
-        """What stands between brackets, those inside quotes not counted."""
-        depth, start = 0, self.at + 1
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            self.at += 1
-            if char == "\\":
-                self.at += 1
-            elif char == "'":
-                self._until("'")
-            elif char == '"':
-                self._double(_Word(""))
-            elif char == opener:
-                depth += 1
-            elif char == closer:
-                depth -= 1
-                if depth == 0:
-                    return self.text[start : self.at - 1]
-        self.whole = False
-        return self.text[start:]
-
-
 class _Parser:
     """Lists, chains, pipelines, groups. What stands in conditions and loops is found, but proves nothing."""
 
-    def __init__(self, tokens: list[_Word | str], depth: int) -> None:
+    def __init__(self, tokens: list[Word | str], depth: int) -> None:
         self.tokens = tokens
         self.at = 0
         self.depth = depth
@@ -237,12 +80,12 @@ class _Parser:
                 self.whole = False
                 self.at = max(self.at, before) + 1
 
-    def _peek(self) -> _Word | str | None:
+    def _peek(self) -> Word | str | None:
         return self.tokens[self.at] if self.at < len(self.tokens) else None
 
     def _keyword(self) -> str:
         token = self._peek()
-        return token.text if isinstance(token, _Word) and token.plain and not token.redirect else ""
+        return token.text if isinstance(token, Word) and token.plain and not token.redirect else ""
 
     def _list(self, ends: frozenset[str], *, proves: bool) -> list[Command]:
         """Chains up to a closing word or bracket; only the last one, if it isn't in the background, proves anything."""
@@ -357,17 +200,17 @@ class _Parser:
 
     def _redirections(self) -> tuple[bool, bool]:
         into_file = no_errors = False
-        while isinstance(token := self._peek(), _Word) and token.redirect:
+        while isinstance(token := self._peek(), Word) and token.redirect:
             self.at += 1
             out, err = _goes(token)
             into_file, no_errors = into_file or out, no_errors or err
         return into_file, no_errors
 
     def _simple(self, ends: frozenset[str]) -> list[Command]:
-        words: list[_Word] = []
+        words: list[Word] = []
         into_file = no_errors = False
         inner: list[str] = []
-        while isinstance(token := self._peek(), _Word):
+        while isinstance(token := self._peek(), Word):
             if not words and not token.redirect and self._keyword() in ends:
                 break
             self.at += 1
@@ -438,7 +281,7 @@ def _gives_up(commands: list[Command]) -> bool:
     )
 
 
-def _goes(redirection: _Word) -> tuple[bool, bool]:
+def _goes(redirection: Word) -> tuple[bool, bool]:
     """Whether a redirection takes standard output, and standard error, out of what is shown."""
     operator, target = redirection.redirect, redirection.text
     if ">" not in operator or (operator.endswith(">&") and target.isdigit()):

@@ -21,7 +21,10 @@ CUT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What one run says of itself. Counts are None where it names none. why: what speaks against a pass."""
+    """What one run says of itself. Counts are None where it names none. why: what speaks against a pass.
+
+    partial: unknown only because a part of it is missing, which exit code 0 makes up for.
+    """
 
     verdict: Verdict
     line: str
@@ -30,6 +33,7 @@ class Summary:
     skipped: int | None = None
     failing: tuple[str, ...] = ()
     why: str = ""
+    partial: bool = False
 
 
 def plain(text: str) -> str:
@@ -107,7 +111,7 @@ def unittest_summaries(text: str) -> list[Summary]:
         ran, word, rest = int(last[1]), last[2], last[3] or ""
         part = text[start : last.end()]
         start = last.end()
-        failed = _number(rest, r"(?:failures|errors|unexpected successes)=(\d+)")
+        failed = _number(rest, r"(?<!expected )(?:failures|errors|unexpected successes)=(\d+)")
         skipped = _number(rest, r"skipped=(\d+)")
         passed = max(ran - failed - skipped - _number(rest, r"expected failures=(\d+)"), 0)
         verdict = Verdict.FAILED if word == "FAILED" else verdict_of(passed if word == "OK" else 0, failed)
@@ -142,8 +146,9 @@ def jest_summaries(text: str) -> list[Summary]:
             elif broken is not None:
                 verdict, why = Verdict.FAILED, broken[0][:_NAME_CHARS]
         skipped = _number(last[1], r"(\d+) (?:skipped|todo)")
-        line = " ".join(last[0].split())
-        found.append(Summary(verdict, line, passed, failed, skipped, _names(_JEST_FAILING, part), why))
+        line, names = " ".join(last[0].split()), _names(_JEST_FAILING, part)
+        partial = suites is None and verdict is Verdict.UNKNOWN
+        found.append(Summary(verdict, line, passed, failed, skipped, names, why, partial))
     return found
 
 
@@ -173,8 +178,9 @@ def vitest_summaries(text: str) -> list[Summary]:
             elif broken is not None:
                 verdict, why = Verdict.FAILED, " ".join(broken[0].split())[:_NAME_CHARS]
         skipped = _number(last[1], r"(\d+) (?:skipped|todo)")
-        line = " ".join(last[0].split())
-        found.append(Summary(verdict, line, passed, failed, skipped, _names(_VITEST_FAILING, part), why))
+        line, names = " ".join(last[0].split()), _names(_VITEST_FAILING, part)
+        partial = files is None and verdict is Verdict.UNKNOWN
+        found.append(Summary(verdict, line, passed, failed, skipped, names, why, partial))
     return found
 
 

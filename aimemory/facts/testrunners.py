@@ -243,12 +243,21 @@ def started(program: Program) -> Started | None:
     for runner in RUNNERS:
         if program.name not in runner.programs or (runner.needs and runner.needs not in words):
             continue
-        rest = next((words[len(lead) :] for lead in runner.lead if words[: len(lead)] == lead), None)
+        options, behind = _leading_options(words) if runner.lead[0] else ((), words)
+        rest = next((options + behind[len(lead) :] for lead in runner.lead if behind[: len(lead)] == lead), None)
         if rest is not None:
             return (
                 None if runner.no_run.intersection(rest) else Started(runner, program, _target(runner, rest, program))
             )
     return _by_name(program)
+
+
+def _leading_options(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`--prefix web test` as the options and what stands behind them."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _VALUED else 1
+    return words[:at], words[at:]
 
 
 def _by_name(program: Program) -> Started | None:

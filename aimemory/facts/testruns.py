@@ -28,9 +28,12 @@ _SHOWS = word_set(
 )
 """Programs that may print what some other run once said."""
 
-_SHOWING_GIT = frozenset(["show", "log", "diff", "blame", "grep", "stash", "cat-file", "notes"])
+_SHOWING_GIT = frozenset(["show", "log", "diff", "blame", "grep", "cat-file", "notes"])
 _SUMMARY_LIKE = re.compile(r"\d+\s+(?:pass|fail|error|tests?\b)|\bOK\b|\bok\b|test result|Tests:|\bFAIL", re.IGNORECASE)
 _HARMLESS = word_set("cd export set source . true : pushd popd umask ulimit unset")
+_ONE_FOR_ALL = frozenset(["go test", "cargo test"])
+"""Readers that make one summary of all that a command printed."""
+
 _NO_VERDICT = frozenset([124, 126, 127, 130, 137, 143])
 """Timed out, not found, interrupted, killed: nothing that the tests said."""
 
@@ -41,7 +44,8 @@ _NEVER_RAN = re.compile(
     re.IGNORECASE,
 )
 _GOOD = re.compile(
-    r"\b[1-9]\d* (?:passed|passing|tests? passed)\b|\b[1-9]\d* (?:examples?|tests?|specs?), 0 failures|^OK \([1-9]"
+    r"\b[1-9]\d* (?:pass(?:ed|ing)?|tests? passed)\b|\b[1-9]\d* runs, \d+ assertions, 0 failures, 0 errors"
+    r"|\b[1-9]\d* (?:examples?|tests?|specs?), 0 failures|^OK \([1-9]"
     r"|\bBUILD SUCCESS|\b100% tests passed|\bAll (?:tests|\d+ tests?) passed|^Passed!",
     re.MULTILINE,
 )
@@ -51,7 +55,12 @@ _BAD = re.compile(
     re.MULTILINE,
 )
 _PER_LINE = word_set("grep egrep fgrep rg ag ack sed awk gawk cut sort uniq jq perl python python3 head tr")
-_STDIN_ONLY = re.compile(r"-|\d+|[+-]\d+\Z")
+_TAKING_A_PATTERN = frozenset(["grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "jq", "perl"])
+_FILTER_VALUED = {
+    **dict.fromkeys(("head", "tail"), ("-n", "-c")),
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), ("-e", "-A", "-B", "-C", "-m", "-f")),
+}
+_STDIN_ONLY = re.compile(r"(?:-|[+-]?\d+)\Z")
 
 
 def may_run_tests(command: str) -> bool:
@@ -75,7 +84,7 @@ def test_runs(command: str, output: str | None, exit_code: int | None, failed: b
     whole = whole and not CUT.search(command)
     code = _status(exit_code, failed) if whole else None
     foreign = not whole or _shows_other_text(programs, runs)
-    summaries = _told(runs, text)
+    summaries = _told(runs, text, code)
     return tuple(_judged(run, summaries.get(at), code, text, foreign) for at, run in enumerate(runs))
 
 
@@ -94,6 +103,10 @@ def _shows_other_text(programs: Sequence[Program], runs: Sequence[Started]) -> b
     """Whether a summary in the output may be an old one that another command printed."""
     own = {id(run.program) for run in runs}
     filters = {words for run in runs for words in run.program.command.after}
+    if any(run.runner.name == "cargo test" for run in runs) and any(
+        program.name == "cargo" and id(program) not in own for program in programs
+    ):
+        return True  # errors of `cargo clippy` read as those of `cargo test`
     kinds = {run.runner.reader for run in runs}
     if len(kinds) > 1 and None in kinds:  # a script may print what another program of the line prints
         return True
@@ -120,19 +133,18 @@ def _reads_a_file(program: Program) -> bool:
     """A filter that was given a file doesn't read the run's output."""
     if program.name == "tee" or program.name not in _SHOWS:
         return False
+    valued = _FILTER_VALUED.get(program.name, ())
     plain_words, skip = [], False
     for word in program.words:
         if not skip and not word.startswith("-") and not _STDIN_ONLY.match(word):
             plain_words.append(word)
-        skip = not skip and word in ("-n", "-c", "-e", "-A", "-B", "-C", "-m", "-f")
-    takes = (
-        1 if program.name in ("grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "jq", "perl") else 0
-    )
+        skip = not skip and word in valued
+    takes = int(program.name in _TAKING_A_PATTERN)
     takes -= bool({"-e", "-f"}.intersection(program.words))
     return len(plain_words) > max(takes, 0)
 
 
-def _told(runs: Sequence[Started], text: str) -> dict[int, Summary]:
+def _told(runs: Sequence[Started], text: str, code: int | None) -> dict[int, Summary]:
     """Which summary is which run's, by position among the runs; only where that is sure."""
     found: dict[int, Summary] = {}
     for reader in dict.fromkeys(run.runner.reader for run in runs):
@@ -143,6 +155,11 @@ def _told(runs: Sequence[Started], text: str) -> dict[int, Summary]:
         if reader is None or len(mine) == 1:
             if len(mine) == 1:
                 found[mine[0]] = _together(summaries)
+        elif reader in _ONE_FOR_ALL:
+            # Whose lines are whose isn't to be told; that all of them passed is, if the line's exit status says so.
+            if code == 0 and all(runs[at].program.command.ok_if_zero for at in mine):
+                counted = replace(summaries[-1], passed=None, failed=None, skipped=None)
+                found.update(dict.fromkeys(mine, counted))
         elif len(summaries) == len(mine):
             found.update(zip(mine, summaries, strict=True))
         elif len(summaries) < len(mine) and summaries[-1].verdict is Verdict.FAILED and _chained(runs, mine):
@@ -178,6 +195,8 @@ def _judged(run: Started, summary: Summary | None, code: int | None, text: str, 
         named, passed=summary.passed, failed=summary.failed, skipped=summary.skipped, failing=summary.failing,
         summary=summary.line,
     )  # fmt: skip
+    if summary.partial and proven and run.runner.exits.get(0):
+        return replace(told, verdict=Verdict.PASSED, how="exit code 0")
     if summary.verdict is Verdict.UNKNOWN:
         return replace(told, how=summary.why or "its summary counts no test that passed")
     if summary.verdict is Verdict.FAILED:

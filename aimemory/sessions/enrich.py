@@ -11,6 +11,7 @@ from aimemory.model.event import Event, EventKind
 from aimemory.model.ids import ObservationId, ProjectId, Seq, SessionId, session_id
 from aimemory.model.observation import Observation
 from aimemory.model.session import SessionState
+from aimemory.privacy import sanitize
 from aimemory.privacy.capture import CaptureRules, Dropped
 from aimemory.privacy.capture import apply as keep_by
 from aimemory.sessions.state import MESSAGE_CHARS, fold
@@ -146,7 +147,7 @@ def _account(transcript: Transcript, outcomes: int, later: int) -> str:
     lost = ", ".join(f"{number} {reason}" for reason, number in unused.items())
     parts = [f"read, gave {', '.join(gave)}" if gave else "read, nothing to add"]
     parts += [f"lines not used: {lost}"] if lost else []
-    return "; ".join([*parts, *transcript.problems])
+    return sanitize("; ".join([*parts, *transcript.problems])).value
 
 
 _LOST = frozenset(["damaged", "no record", "longer than 16 MiB"])

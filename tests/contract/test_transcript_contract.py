@@ -5,6 +5,7 @@ Numbers such as TRN-01 are those of faults that were met in this field.
 
 import io
 import json
+import random
 import tracemalloc
 from collections.abc import Callable
 
@@ -236,6 +237,44 @@ def test_outputs_and_words_are_capped(lines: Lines) -> None:
     for event in read(lines)[0]:
         for text, limit in ((event.prompt, 16384), (event.message, 16384), (event.command, 4096), (event.error, 4096)):
             assert text is None or len(text.encode()) <= limit
+
+
+def test_what_the_report_names_has_passed_the_boundary_too(lines: Lines) -> None:
+    lines.cwd = f"/w/{TOKEN}"
+    lines.rows.clear()
+    lines.head()
+    lines.prompt("One")
+    lines.add({"type": TOKEN})
+    assert "A1b2C3d4" not in str(read(lines)[1])
+
+
+def mutated(value: object, rng: random.Random) -> object:
+    if rng.random() < 0.04:
+        return rng.choice(
+            [None, 0, -1, 1.5, "", [], {}, "x" * 9, [1], {"a": 1}, True, 10**30, [{"type": "tool_use", "id": 3}]]
+        )
+    if isinstance(value, dict):
+        return {key: mutated(item, rng) for key, item in value.items() if rng.random() > 0.02}
+    return [mutated(item, rng) for item in value] if isinstance(value, list) else value
+
+
+def test_values_of_unexpected_types_are_no_errors(lines: Lines) -> None:
+    rng = random.Random(7)
+    lines.prompt("One")
+    lines.call("c1", "pytest -q")
+    lines.result("c1", "1 failed in 0.1s", 1)
+    lines.patch("c2")
+    lines.todo("c3", "write it")
+    lines.not_typed()
+    lines.answer("Done.")
+    lines.interrupted()
+    lines.compacted()
+    rows = [json.loads(row) for row in lines.rows]
+    for _ in range(200):
+        data = b"\n".join(json.dumps(mutated(rng.choice(rows), rng)).encode() for _ in range(20))
+        events, report = read(lines, data)
+        assert report.lines == 20
+        assert all(isinstance(event.prompt, str | None) and isinstance(event.command, str | None) for event in events)
 
 
 def test_a_layout_that_nobody_knows_is_not_an_empty_session(lines: Lines) -> None:

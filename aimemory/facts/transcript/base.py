@@ -12,6 +12,7 @@ from typing import BinaryIO, Protocol
 from aimemory.facts.transcript.raw import RawEvent, note_words, sealed
 from aimemory.model.event import Event, Json
 from aimemory.model.transcript import TranscriptReport
+from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.privacy.jsonin import parsed
 
 MAX_LINE_BYTES = 16 << 20
@@ -65,6 +66,14 @@ class Reading:
                 yield from self._seal(waiting)
                 waiting = []
         yield from self._seal(waiting + self._decoder.finish(self.report))
+        self._clean_report()
+
+    def _clean_report(self) -> None:
+        """What the report names in the file's own words goes through the boundary as well."""
+        told = self.report
+        texts = sanitize_tree([[told.session], [told.cwd], [told.model], [told.version]], leaf_cap_bytes=4096).value
+        (told.session,), (told.cwd,), (told.model,), (told.version,) = texts
+        told.unknown = {sanitize(kind).value: number for kind, number in told.unknown.items()}
 
     def _seal(self, raws: list[RawEvent]) -> list[Event]:
         events = sealed(raws, self._harness, self._path, self._prompt_bytes, self._tool_bytes)

@@ -73,10 +73,10 @@ class ClaudeDecoder:
         return found[1].decode()
 
     def take(self, row: dict[str, Json], report: TranscriptReport) -> list[RawEvent] | None:
-        kind = row.get("type")
+        kind = text_of(row.get("type")) or ""
         if kind in _NOTHING_TYPES:
             return []
-        read = self._kinds.get(kind) if type(kind) is str else None
+        read = self._kinds.get(kind)
         if read is None:
             return None
         if reason := self._copied(row):
@@ -143,7 +143,7 @@ class ClaudeDecoder:
             self._loose = None
             return [event]
         origin = table_of(row.get("origin")).get("kind")
-        if not text or _NOT_TYPED.match(text) or row.get("promptSource") in _NOT_TYPED_SOURCES:
+        if not text or _NOT_TYPED.match(text) or text_of(row.get("promptSource")) in _NOT_TYPED_SOURCES:
             return []
         if type(origin) is str and origin != "human":
             return []

@@ -87,7 +87,7 @@ class CodexDecoder:
         return next(group for group in found.groups() if group).decode() if found is not None else None
 
     def take(self, row: dict[str, Json], report: TranscriptReport) -> list[RawEvent] | None:
-        kind, payload, at_ns = row.get("type"), row.get("payload"), time_ns(row.get("timestamp"))
+        kind, payload, at_ns = text_of(row.get("type")), row.get("payload"), time_ns(row.get("timestamp"))
         if type(payload) is not dict:
             if kind in _BARE_ITEMS:  # the generation before the envelope
                 kind, payload = "response_item", row
@@ -113,12 +113,12 @@ class CodexDecoder:
             return []
         if kind == "compacted":
             return [self._event("compacted", EventKind.COMPACT, at_ns)]
-        inner = payload.get("type")
+        inner = text_of(payload.get("type"))
         if inner == "token_count":
             _count_tokens(payload, report)
             return []
         among = self._items if kind == "response_item" else self._messages
-        return among.get(inner if type(inner) is str else "", self._nothing)(payload, at_ns)
+        return among.get(inner or "", self._nothing)(payload, at_ns)
 
     def finish(self, report: TranscriptReport) -> list[RawEvent]:
         return []
