@@ -19,6 +19,9 @@ from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 
 _LOOK_BACK = 30
+_MAX_WRITTEN = 20
+_MAX_PROVISIONAL = 8
+"""So many of the newest are looked at: older ones than these nobody goes on with, and a brief can't wait for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,12 @@ class Surveyor:
 
     async def _written(self, handoffs: list[Handoff], rows: list[SessionRow]) -> list[Candidate]:
         by_id = {row.id: row for row in rows}
+        open_ones = [h for h in handoffs if h.page is not None and h.state is HandoffState.OPEN]
+        chosen = sorted(open_ones, key=lambda h: (not h.manual, h.to is None, -h.changed_at_ns))[:_MAX_WRITTEN]
+        there = await self._pages.existing([h.page for h in chosen if h.page is not None])
         found = []
-        for handoff in handoffs:
-            if handoff.page is None or handoff.state is not HandoffState.OPEN:
-                continue
-            if await self._pages.version(handoff.page) is None:
+        for handoff in chosen:
+            if handoff.page not in there:
                 continue  # a person deleted it: he wants it offered to nobody
             row = by_id.get(handoff.session) if handoff.session else None
             if row is None and handoff.session is not None:
@@ -124,8 +128,10 @@ class Surveyor:
     async def _provisional(self, rows: list[SessionRow], handoffs: list[Handoff]) -> list[Candidate]:
         """Of sessions that nobody closed and that are quiet."""
         written = {h.session for h in handoffs if h.page is not None and h.state is HandoffState.OPEN}
-        found = []
-        for row in rows:
+        found: list[Candidate] = []
+        for row in sorted(rows, key=lambda r: -r.last_at_ns):
+            if len(found) >= _MAX_PROVISIONAL:
+                break
             standing = self.standing(row)
             if row.is_closed or standing is Liveness.LIVE or row.id in written or not row.prompts:
                 continue

@@ -80,6 +80,10 @@ class Pages:
         raw, version = await asyncio.to_thread(self._files.read, check_page_path(path))
         return raw.decode("utf-8", "replace"), version
 
+    async def existing(self, paths: Sequence[str]) -> set[str]:
+        """Those of these pages that lie on the disk now."""
+        return await asyncio.to_thread(lambda: {path for path in paths if (self._files.root / path).is_file()})
+
     async def version(self, path: str) -> Version | None:
         """The version that stands now; None when there is no such page."""
         return await asyncio.to_thread(self._files.version, check_page_path(path))
