@@ -18,7 +18,23 @@ from living import Daemon, git, repository
 from aimemory.journal.segments import Journal
 
 PAGES, EVENTS, SESSIONS, ROUNDS = 10_000, 100_000, 80, 60
-WORDS = ["parser", "token", "buffer", "cache", "index", "query", "brief", "session", "handoff", "branch", "merge", "release", "export", "import", "render"]
+WORDS = [
+    "parser",
+    "token",
+    "buffer",
+    "cache",
+    "index",
+    "query",
+    "brief",
+    "session",
+    "handoff",
+    "branch",
+    "merge",
+    "release",
+    "export",
+    "import",
+    "render",
+]
 
 
 def say(what: str, **figures: object) -> None:
