@@ -84,7 +84,8 @@ class SessionState:
     whose result has not been reported.
     tests: by program and shown target, in order of first run. todos: the agent's list as last written. commits: those
     that git reported, in order, each once.
-    transcript: what the transcript added, or why it did not; None where nobody asked. tokens: by kind, from there.
+    transcript: what the transcript added, or why it did not; None where nobody asked. from_transcript: some of what is
+    listed is known from there alone. tokens: by kind, from there.
     *_more: how often something was touched or run that the bounded collections no longer list.
     first_at_ns, last_at_ns: capture times. ended_at_ns: the end event (of several the first) that nothing reopened.
     last_seq: highest journal position folded in. tail_seq: position of the latest by capture time.
@@ -129,6 +130,7 @@ class SessionState:
     tail_seq: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
     transcript: str | None = None
+    from_transcript: bool = False
 
     @property
     def did_work(self) -> bool:
