@@ -177,7 +177,11 @@ def main() -> None:
         env = {**os.environ, "HOME": folder, "AIMEMORY_DATA_DIR": f"{folder}/none"}
         began = time.perf_counter()
         done = subprocess.run(command, env=env, capture_output=True, cwd=Path(__file__).parents[1], check=False)
-        say("aimemory preview, both files", seconds=round(time.perf_counter() - began, 3), exit_code=done.returncode)
+        say(
+            "aimemory preview, the newest of two read",
+            seconds=round(time.perf_counter() - began, 3),
+            exit_code=done.returncode,
+        )
 
 
 if __name__ == "__main__":

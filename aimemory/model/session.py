@@ -85,7 +85,8 @@ class SessionState:
     whose result has not been reported.
     tests: by program and shown target, in order of first run. todos: the agent's list as last written. commits: those
     that git reported, in order, each once.
-    transcript: what the transcript added, or why it did not; None where nobody asked. tokens: by kind, from there.
+    transcript: what the transcript added, or why it did not; None where nobody asked. from_transcript: some of what is
+    listed is known from there alone. tokens: by kind, from there.
     *_more: how often something was touched or run that the bounded collections no longer list.
     first_at_ns, last_at_ns: capture times. ended_at_ns: the end event (of several the first) that nothing reopened.
     process: the harness's, as the latest event that tells it does; None where it is unknown.
@@ -132,6 +133,7 @@ class SessionState:
     tail_seq: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
     transcript: str | None = None
+    from_transcript: bool = False
 
     @property
     def did_work(self) -> bool:

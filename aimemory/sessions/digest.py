@@ -195,6 +195,11 @@ def open_points(state: SessionState) -> list[str]:
     return points
 
 
+def _seen(state: SessionState) -> str:
+    """How the lists are known; single facts that only the transcript has say so themselves where they can."""
+    return "Observed, or read in the transcript" if state.from_transcript else "Observed"
+
+
 def _still_open(state: SessionState) -> str:
     broken_tests = failing_tests(state)
     points = [*open_points(state), *(f"Tests fail: {test_line(test)}" for test in broken_tests[:_OPEN_TESTS])]
@@ -211,7 +216,9 @@ def _still_open(state: SessionState) -> str:
     ]
     if not points:
         return ""
-    return "\n".join(["## Still open\n", "Observed:\n", _listed([f"- {point}" for point in points], _OPEN_BYTES)])
+    return "\n".join(
+        ["## Still open\n", f"{_seen(state)}:\n", _listed([f"- {point}" for point in points], _OPEN_BYTES)]
+    )
 
 
 def _files_changed(state: SessionState, git: GitSummary | None) -> str:
@@ -220,7 +227,7 @@ def _files_changed(state: SessionState, git: GitSummary | None) -> str:
         lines = [_file_line(path, times) for path, times in state.files_written.items()]
         more = state.files_written_more
         lines += [f"- {_count(more, 'further edit', 'further edits')} of files beyond these"] if more else []
-        parts += ["By editing tools (observed; what shell commands wrote is not in this list):\n"]
+        parts += [f"By editing tools ({_seen(state).lower()}; what shell commands wrote is not in this list):\n"]
         parts += [_listed(lines, _FILES_BYTES // 2)]
     else:
         parts += ["No edit by an editing tool was observed.\n"]
@@ -261,7 +268,7 @@ def _commands(state: SessionState) -> str:
     if lines:
         lines[0] = lines[0].lstrip("\n")
     left_out = sum(run.count for run in looking) + state.commands_more
-    parts = ["## Commands\n", "Observed, the latest first.\n"]
+    parts = ["## Commands\n", f"{_seen(state)}, the latest first.\n"]
     parts += [_listed(lines, _COMMANDS_BYTES)] if lines else []
     parts += (
         [f"{_count(left_out, 'run', 'runs')} not listed: they only looked at something, or are long past.\n"]
@@ -293,7 +300,9 @@ def _files_read(state: SessionState) -> str:
     lines = [_file_line(path, times) for path, times in state.files_read.items() if path not in state.files_written]
     if state.files_read_more:
         lines.append(f"- {_count(state.files_read_more, 'further read', 'further reads')} of files beyond these")
-    return "\n".join(["## Files read, not changed\n", "Observed:\n", _listed(lines, _READ_BYTES)]) if lines else ""
+    return (
+        "\n".join(["## Files read, not changed\n", f"{_seen(state)}:\n", _listed(lines, _READ_BYTES)]) if lines else ""
+    )
 
 
 def _facts(state: SessionState, git: GitSummary | None, harness: str, closed_by: str | None) -> str:

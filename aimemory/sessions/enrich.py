@@ -129,10 +129,10 @@ def _finish(
     if report.last_words and state.turn_open and report.last_words_ns >= state.first_at_ns:
         state.last_message = report.last_words[:MESSAGE_CHARS]
     if before:
+        state.from_transcript = bool(tail)
         state.last_seq = max(o.seq for o in before)
-        state.transcript = _account(
-            transcript, sum(a is not b for a, b in zip(settled, before, strict=True)), len(tail)
-        )
+        outcomes = sum(a is not b for a, b in zip(settled, before, strict=True))
+        state.transcript = _account(transcript, outcomes, len(tail))
     return state
 
 
@@ -140,7 +140,7 @@ def _account(transcript: Transcript, outcomes: int, later: int) -> str:
     """What the page says of the transcript: what it gave, and what of it could not be used."""
     gave = [
         *([f"{outcomes} {'outcome' if outcomes == 1 else 'outcomes'} of calls"] if outcomes else []),
-        *([f"{later} {'event' if later == 1 else 'events'} after the last one observed"] if later else []),
+        *([f"{later} {'event' if later == 1 else 'events'} that no hook told of"] if later else []),
         *(["tokens"] if transcript.report.tokens else []),
     ]
     unused = {reason: number for reason, number in transcript.report.skipped.items() if reason in _LOST}

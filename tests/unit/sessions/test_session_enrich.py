@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from recordings import scenarios
 from session_events import START_NS, Events
 from transcripts import SESSION, ClaudeLines, CodexLines, Lines
 
 from aimemory.facts.transcript.read import Transcript, read_transcript
+from aimemory.harness.decode import decode
 from aimemory.harness.registry import load_registry
-from aimemory.model.event import EventKind
-from aimemory.model.ids import PageId, ProjectId
+from aimemory.model.event import Delivery, EventKind
+from aimemory.model.ids import ObservationId, PageId, ProjectId, Seq, session_id
 from aimemory.model.observation import Observation
 from aimemory.model.scope import Actor
 from aimemory.model.session import SessionState
+from aimemory.privacy import sanitize_tree
 from aimemory.privacy.capture import CaptureRules
 from aimemory.sessions.digest import session_page
 from aimemory.sessions.enrich import enrich, state_of
@@ -128,7 +131,8 @@ def test_a_crash_leaves_what_only_the_transcript_knows(tmp_path: Path) -> None:
     assert (state.prompt_count, state.tools) == (1, {"Bash": 2, "Write": 1})
     text = page(state)
     assert "- Started, no result reported: `pytest -q`" in text
-    assert "3 events after the last one observed" in text
+    assert "3 events that no hook told of" in text
+    assert "## Still open\n\nObserved, or read in the transcript:\n" in text
 
 
 def test_calls_that_hooks_saw_begin_and_never_end_are_settled(tmp_path: Path) -> None:
@@ -176,6 +180,48 @@ def test_a_session_that_nobody_observed_is_known_from_its_transcript_alone(tmp_p
         "claude-opus-4-8",
     )
     assert [test.last.failing for test in failing_tests(state)] == [("tests/test_a.py::test_one",)]
+
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "transcripts"
+RECORDED = {
+    "claude-code": ("8e4e4b8f-e1f6-47ec-98aa-9805afb82e56", "c7ecfef4-88b3-48b0-9174-c01295691ee0"),
+    "codex": ("01a22baf-604e-7b63-9bff-73e166f3f582", "01a22baf-b15c-7e62-b88f-ac9e42acafe2"),
+}
+
+
+def recorded(harness: str, native: str) -> list[Observation]:
+    """The observations of a recorded session, as the daemon decodes what its hooks sent."""
+    rows = [row for rows in scenarios(harness).values() for row in rows if row["payload"].get("session_id") == native]
+    found = []
+    for seq, row in enumerate(sorted(rows, key=lambda row: row["ts"]), 1):
+        delivery = Delivery(harness, row["event"], round(row["ts"] * 1000) * 1_000_000)
+        payload = sanitize_tree(row["payload"])
+        event = decode(payload, payload.derive(lambda _, said=delivery: said), REGISTRY.get(harness)).value
+        session = session_id(harness, native)
+        found.append(
+            Observation(Seq(seq), ObservationId(f"o{seq}"), session, ProjectId("p"), delivery.at_ns or 0, event)
+        )
+    return found
+
+
+@pytest.mark.parametrize(("harness", "native"), [(h, n) for h, natives in RECORDED.items() for n in natives])
+def test_recorded_sessions_gain_outcomes_and_nothing_is_doubled(tmp_path: Path, harness: str, native: str) -> None:
+    source = REGISTRY.get(harness).transcript
+    assert source is not None
+    recording = next(FIXTURES.glob(f"*{native}.jsonl"))
+    copied = tmp_path / source.home.removeprefix("~/") / source.folders[0] / recording.name
+    copied.parent.mkdir(parents=True)
+    copied.write_bytes(recording.read_bytes())
+    found = read_transcript(source, str(copied), session=native, home=str(tmp_path), env={})
+    assert isinstance(found, Transcript)
+    seen = recorded(harness, native)
+    plain, state = fold(seen), enriched(seen, found)
+    assert plain is not None
+    for name in ("prompts", "tool_count", "tools", "last_message", "files_written", "ended_at_ns", "turn_open", "goal"):
+        assert getattr(state, name) == getattr(plain, name), name
+    assert {c: run.count for c, run in state.commands.items()} == {c: run.count for c, run in plain.commands.items()}
+    assert all(run.failed is not None for run in state.commands.values())
+    assert state.pending_calls == {}
 
 
 # -- the reader -------------------------------------------------------------------------------------------------------
