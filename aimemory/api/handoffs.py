@@ -82,6 +82,7 @@ class Handoffs:
         if state is not None and state not in list(HandoffState):
             raise UserError(f"state is {state[:40]!r}; it must be one of {', '.join(HandoffState)}.")
         await self._claims.ready()
+        await self._claims.level()
         where = await self._where(project, caller)
         limit = max(1, min(limit, _MAX_LISTED))
         views: list[HandoffView] = []
@@ -222,6 +223,7 @@ class Handoffs:
 
         Returns the fenced text ("" when there is nothing to tell), the project and how it was found.
         """
+        await self._claims.level()
         where = await self._where(project, caller)
         by = await self._party(caller)
         occasion = Occasion(
