@@ -84,7 +84,7 @@ def test_begin_claim_and_cancel_by_tool(daemon, app, client):
     other = next(h for h in handoffs(daemon, app) if h["id"] != made["id"])
     taken, failed = client.tool("memory_handoff_claim", handoff=other["id"])
     assert not failed and "It is yours" in taken and "Fix the parser" in taken
-    again, failed = client.tool("memory_handoff_claim", handoff=other["id"])
+    _, failed = client.tool("memory_handoff_claim", handoff=other["id"])
     assert not failed  # asking again for one's own is no conflict
 
     cancelled, failed = client.tool("memory_handoff_cancel", handoff=made["id"], reason="not needed")
