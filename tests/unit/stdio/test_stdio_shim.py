@@ -39,6 +39,8 @@ class Daemon:
 
     def __init__(self, path: Path, script: list[list[bytes]]) -> None:
         self.requests: list[tuple[dict[str, str], bytes]] = []
+        self.hung_up = threading.Semaphore(0)
+        """Released each time that a connection was closed."""
         self._script = script
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(path))
@@ -57,6 +59,7 @@ class Daemon:
                     if not self._take(stream):
                         break
                     connection.sendall(answer)
+            self.hung_up.release()
 
     def _take(self, stream: Any) -> bool:
         if not stream.readline():
@@ -271,6 +274,7 @@ def test_an_answer_of_several_lines_is_printed_as_one(client: shim.Shim, play: P
 def test_a_connection_that_the_daemon_closed_meanwhile_is_replaced(client: shim.Shim, play: Play) -> None:
     daemon = play([result(1)], [result(2)])
     answered(client, write(1))
+    assert daemon.hung_up.acquire(timeout=5)
     assert "result" in answered(client, write(2))
     assert len(daemon.requests) == 2
 
