@@ -49,7 +49,7 @@ def key(secret):
 
 
 @pytest.mark.parametrize("which", ["claude-code", "codex"])
-def test_a_daemon_that_a_hook_started_outlives_the_agents_process_group(world, claude, codex, which):
+def test_a_daemon_that_a_hook_started_outlives_the_process_groups_of_agent_and_hooks(world, claude, codex, which):
     (first,) = world.daemons()
     os.kill(first, signal.SIGTERM)
     poll(lambda: not world.daemons(), "the daemon is gone")
@@ -59,7 +59,8 @@ def test_a_daemon_that_a_hook_started_outlives_the_agents_process_group(world, c
     poll(lambda: world.model.hanging(GOAL), "the agent waits for the model")
     poll(lambda: len(world.daemons()) == 1 and world.memory.is_up(), "a hook started a daemon")
     (second,) = world.daemons()
-    running.kill_group()
+    world.namespace.kill_groups(but=second)
+    running.wait()
 
     assert world.memory.is_up() and second in world.daemons()
     poll(lambda: "UserPromptSubmit" in world.events(which), "the prompt is stored")

@@ -108,6 +108,12 @@ class Namespace:
                 pass  # it ended meanwhile
         return found
 
+    def kill_groups(self, but: int) -> None:
+        """SIGKILL to every process group in here but those that this process or the model leads."""
+        groups = {os.getpgid(pid) for pid in self.processes()} - {but, os.getpgid(self._first)}
+        for group in groups:
+            os.killpg(group, signal.SIGKILL)
+
     def close(self) -> None:
         os.kill(self._first, signal.SIGKILL)
         self._outer.wait(LIMIT_S)
@@ -259,9 +265,7 @@ class Running:
     def kill(self) -> None:
         """SIGKILL to the program alone."""
         os.kill(self.pid, signal.SIGKILL)
-        self.process.wait(LIMIT_S)
+        self.wait()
 
-    def kill_group(self) -> None:
-        """SIGKILL to the program and everything that is still in its process group."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+    def wait(self) -> None:
         self.process.wait(LIMIT_S)
