@@ -57,8 +57,8 @@ def test_a_daemon_that_a_hook_started_outlives_the_process_groups_of_agent_and_h
 
     running = (claude if which == "claude-code" else codex).start(GOAL)
     poll(lambda: world.model.hanging(GOAL), "the agent waits for the model")
-    poll(lambda: len(world.daemons()) == 1 and world.memory.is_up(), "a hook started a daemon")
-    (second,) = world.daemons()
+    (second,) = poll(world.daemons, "a hook started a daemon")
+    poll(world.memory.is_up, "it answers")
     world.namespace.kill_groups(but=second)
     running.wait()
 

@@ -236,7 +236,9 @@ class World:
         return json.loads(self.aimemory("recent", "--json"))["items"]
 
     def daemons(self) -> list[int]:
-        return [pid for pid, argv in self.namespace.processes().items() if {"aimemory", "serve"} <= set(argv)]
+        found = [pid for pid, argv in self.namespace.processes().items() if {"aimemory", "serve"} <= set(argv)]
+        # What a daemon starts has its command line for a moment.
+        return [pid for pid in found if not any(pid in children(other) for other in found)]
 
     def ours(self) -> list[list[str]]:
         """The command lines of everything of ours that runs in here: daemons, hooks and their children."""
