@@ -65,7 +65,7 @@ def settings(world: World) -> dict[str, bytes | None]:
 
 
 def install_hooks(world: World) -> None:
-    """Connect both agents to the memory."""
+    """Connect both agents to the memory, by hand until `aimemory connect --apply` does it."""
     for harness, name in (("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")):
         path = world.home / name
         hooks = json.loads(

@@ -4,8 +4,8 @@ They are installed once into a cache outside the tree and never run their instal
 """
 
 import hashlib
-import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +14,10 @@ from pathlib import Path
 
 WANTED = Path(__file__).parent / "programs"
 NPM_LIMIT_S = 300
+_NPM_CI = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline",
+           "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]  # fmt: skip
+_FAULTS = r"\b(?:EINTEGRITY|EUSAGE|EJSONPARSE)\b"
+"""What is wrong with what came, or with our own lock file: a failure, not a machine that lacks something."""
 
 _HOME = Path(os.environ.get("HOME") or "/")  # as it is before any test replaces it: npm's own settings lie there
 _CACHES = Path(os.environ.get("XDG_CACHE_HOME") or _HOME / ".cache")
@@ -28,10 +32,6 @@ class NotHere(Exception):
 class Programs:
     claude: Path
     codex: Path
-
-
-def versions() -> dict[str, str]:
-    return json.loads((WANTED / "package.json").read_text())["dependencies"]
 
 
 def programs() -> Programs:
@@ -60,20 +60,26 @@ def _install(place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place.parent, prefix="installing-") as folder:
         made = Path(folder) / "made"
         shutil.copytree(WANTED, made)
-        npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
         env = {**os.environ, "HOME": str(_HOME), "npm_config_update_notifier": "false"}
         try:
             done = subprocess.run(
-                npm, cwd=made, env=env, capture_output=True, text=True, timeout=NPM_LIMIT_S, check=False
+                _NPM_CI, cwd=made, env=env, capture_output=True, text=True, timeout=NPM_LIMIT_S, check=False
             )
         except subprocess.TimeoutExpired:
             raise NotHere(f"npm did not finish within {NPM_LIMIT_S} s") from None
+        assert not re.search(_FAULTS, done.stderr), done.stderr
         if done.returncode:
             raise NotHere(f"npm could not fetch the agents: {_reason(done.stderr)}")
-        made.rename(place)
+        try:
+            made.rename(place)
+        except OSError:
+            if not place.exists():  # another run was first
+                raise
 
 
 def _reason(stderr: str) -> str:
     """npm's first sentence that says something."""
     lines = [line.removeprefix("npm error").strip() for line in stderr.splitlines()]
-    return next((line for line in lines if line and not line.startswith("code ")), "it gave no reason")
+    return next(
+        (line for line in lines if line and not re.match(r"(?:code|errno|syscall) ", line)), "it gave no reason"
+    )

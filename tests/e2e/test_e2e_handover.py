@@ -28,7 +28,7 @@ def test_codex_knows_what_claude_did_when_it_was_killed_in_mid_turn(world, claud
 
     request = world.model.first("Go on please")
     told = brief(request)
-    assert request["at"] - killed_at < 5
+    assert request["at"] - killed_at < QUIET_S  # nobody had the time to call the session silent
     assert GOAL in told
     assert re.search(r"Files changed \(1\): `till.py`", told)
     assert FAILING in told

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from living import Daemon, repository
-from programs import NotHere
+from programs import CACHE, NotHere
 
 HERE = Path(__file__).parent
 PORT = 8790
@@ -58,18 +58,36 @@ def ways_in() -> tuple[list[str], list[str]]:
     raise NotHere(f"no namespaces for network and processes: {reason}")
 
 
+_MAKE = """\
+set -e
+ip link set lo up
+tmp=$1; shift
+while [ "$1" != -- ]; do
+  case $1 in /tmp/*) mkdir -p "$tmp${1#/tmp}"; mount --rbind "$1" "$tmp${1#/tmp}" ;; esac
+  shift
+done
+shift
+mount --rbind "$tmp" /tmp
+exec "$@"
+"""
+"""Loopback, and a /tmp with nothing in it but what is needed: both agents have folders there that belong to no HOME."""
+
+
 class Namespace:
     """Processes that see loopback and each other. The first one is the model; when it ends, all are killed."""
 
-    def __init__(self, model: Path, cwd: Path, flags: tuple[list[str], list[str]]) -> None:
+    def __init__(self, root: Path, cwd: Path, flags: tuple[list[str], list[str]]) -> None:
+        model, tmp = root / "model", root / "tmp"
         (model / "requests").mkdir(parents=True)
-        command = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, "-I", str(HERE / "standin.py")]
-        with (model / "stderr").open("wb") as errors:
+        tmp.mkdir()
+        kept = [root, CACHE, HERE.parents[1], Path(sys.prefix), Path(sys.base_prefix)]
+        inside = ["sh", "-c", _MAKE, "sh", str(tmp), *map(str, kept), "--"]
+        with (root / "stderr").open("wb") as errors:
             self._outer = subprocess.Popen(
-                ["unshare", *flags[0], *_ALONE, *command, str(model), str(PORT)],
+                ["unshare", *flags[0], *_ALONE, *inside, sys.executable, "-I", str(HERE / "standin.py"), str(model), str(PORT)],
                 env={"PATH": os.environ["PATH"], "STANDIN_CWD": str(cwd)}, stdin=subprocess.DEVNULL, stderr=errors,
             )  # fmt: skip
-        poll(lambda: (model / "ready").exists(), "the model listens")
+        poll(lambda: (model / "ready").exists(), f"the model listens; if not, {root / 'stderr'} says why")
         (self._first,) = children(self._outer.pid)
         self._enter = ["nsenter", f"--target={self._first}", "--net", "--pid", "--mount", *flags[1]]
 
@@ -89,6 +107,12 @@ class Namespace:
             except (OSError, ValueError):
                 pass  # it ended meanwhile
         return found
+
+    def kill_groups(self, but: int) -> None:
+        """SIGKILL to every process group in here but those that this process or the model leads."""
+        groups = {os.getpgid(pid) for pid in self.processes()} - {but, os.getpgid(self._first)}
+        for group in groups:
+            os.killpg(group, signal.SIGKILL)
 
     def close(self) -> None:
         os.kill(self._first, signal.SIGKILL)
@@ -167,7 +191,7 @@ class World:
         self.home, self.data = self.memory.home, self.memory.data
         self.project = repository(root / "till")
         self.model = Model(root / "model")
-        self.namespace = Namespace(root / "model", self.project, flags)
+        self.namespace = Namespace(root, self.project, flags)
         self.env = {
             "HOME": str(self.home), "PATH": f"{VENV}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8",
             "USER": "ada", "SHELL": "/bin/sh", "TERM": "xterm-256color", "PYTHONDONTWRITEBYTECODE": "1",
@@ -212,12 +236,22 @@ class World:
         return json.loads(self.aimemory("recent", "--json"))["items"]
 
     def daemons(self) -> list[int]:
-        """The pids of every process of ours in here that outlives its call."""
-        found = self.namespace.processes().items()
-        return [pid for pid, argv in found if "aimemory" in argv or any(str(self.data.root) in word for word in argv)]
+        found = [pid for pid, argv in self.namespace.processes().items() if {"aimemory", "serve"} <= set(argv)]
+        # What a daemon starts has its command line for a moment.
+        return [pid for pid in found if not any(pid in children(other) for other in found)]
+
+    def ours(self) -> list[list[str]]:
+        """The command lines of everything of ours that runs in here: daemons, hooks and their children."""
+        data = str(self.data.root)
+        return [
+            argv
+            for argv in self.namespace.processes().values()
+            if "aimemory" in argv or any(data in word for word in argv)
+        ]
 
     def close(self) -> None:
         self.namespace.close()
+        shutil.rmtree(self.home / ".codex/packages", ignore_errors=True)  # its server copied itself there: 130 MB
 
 
 class Running:
@@ -233,9 +267,7 @@ class Running:
     def kill(self) -> None:
         """SIGKILL to the program alone."""
         os.kill(self.pid, signal.SIGKILL)
-        self.process.wait(LIMIT_S)
+        self.wait()
 
-    def kill_group(self) -> None:
-        """SIGKILL to the program and everything that is still in its process group."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+    def wait(self) -> None:
         self.process.wait(LIMIT_S)
