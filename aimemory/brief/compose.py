@@ -2,17 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from aimemory.brief.fence import fence
 from aimemory.brief.fill import fill
 from aimemory.brief.parts import (
     RANK_GIT,
-    RANK_OTHERS,
-    RANK_PAGES,
     RANK_RELATED,
-    RANK_RULES,
     BriefHandoff,
     BriefPart,
     BriefSession,
@@ -60,9 +57,6 @@ _QUERY_FILES = 8
 _PROMPT_CHARS = 300
 _RESUME_CHARS = 2_500
 _COMPACT_CHARS = 4_000
-_NOT_AGAIN = (RANK_RULES, RANK_RELATED, RANK_OTHERS, RANK_PAGES)
-"""What a session that goes on with its memory has read already."""
-
 _OF_THE_MOMENT = (RANK_GIT, RANK_RELATED)
 """What a session's own work changes all the time: no reason to tell all of it again when it is resumed."""
 
@@ -81,7 +75,8 @@ class Moment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Who is briefed, when and how much. session None: a person who asks. prompt: the request it comes with.
+    """Who is briefed, when and how much. session None: a person who asks. prompt: the request it comes with. since_ns:
+    what a session that goes on was told last, so that only what is newer is told; None for all.
 
     git_s: limit for git, in seconds; what takes longer reads as not checked.
     """
@@ -93,6 +88,7 @@ class Occasion:
     harness: str | None = None
     moment: Moment = Moment.START
     prompt: str | None = None
+    since_ns: int | None = None
     budget_bytes: int | None = None
 
 
@@ -143,22 +139,24 @@ class Composer:
             git = await git_task
         finally:
             git_task.cancel()
-        choice = choose(survey, await self._asking(occasion, git))
+        survey, choice = _newer(survey, choose(survey, await self._asking(occasion, git)), occasion)
         parts, told, live = await self._about_sessions(survey, choice, occasion, git)
-        if occasion.moment is not Moment.COMPACT:
+        if occasion.since_ns is not None:
+            if not any(part.items for part in parts if part.rank != RANK_GIT):
+                return BriefText(sanitize(""))
+        elif occasion.moment is not Moment.COMPACT:
             related = await self._related(project, occasion, git, rules)
             shown = {page.path for page in related}
             recent = [page for page in await self._pages(project) if page.path not in shown]
             parts += [related_part(related), recent_pages_part(recent)]
-        parts.append(rules_part(rules))
+        if occasion.since_ns is None:
+            parts.append(rules_part(rules))
         if not any(part.items for part in parts):
             return BriefText(sanitize(""))
         if not any(part.rank == RANK_GIT for part in parts):
             parts.append(git_part(git))
         lasting = [part for part in parts if part.rank not in _OF_THE_MOMENT]
         whole = fill(lasting, occasion.budget_chars, budget_bytes=occasion.budget_bytes).text
-        if occasion.moment is Moment.RESUME:
-            parts = [part for part in parts if part.rank not in _NOT_AGAIN]
         offer = choice.offer if self._offer != "off" else None
         return BriefText(self._filled(parts, occasion), digest("brief", whole), told, offer, live)
 
@@ -327,6 +325,18 @@ class Composer:
         if cwd is None:
             return None
         return await look(await self._projects.checkout(cwd), limit_s, self._clock, self._home)
+
+
+def _newer(survey: Survey, choice: Choice, occasion: Occasion) -> tuple[Survey, Choice]:
+    """What of both is newer than what the session was told last; all of it for one that was told nothing."""
+    since = occasion.since_ns
+    if since is None:
+        return survey, choice
+    offer = choice.offer if choice.offer is not None and choice.offer.handoff.changed_at_ns > since else None
+    others = tuple(one for one in choice.others if one.handoff.changed_at_ns > since)
+    live = tuple(row for row in survey.live if row.started_at_ns > since)
+    rows = tuple(row for row in survey.rows if row.last_at_ns > since)
+    return replace(survey, held=None, live=live, rows=rows), replace(choice, offer=offer, others=others)
 
 
 def _page(row: PageInfo, text: str = "") -> Page:

@@ -173,7 +173,9 @@ def live_sessions_part(live: Sequence[BriefSession], *, here: str | None = None)
         name = f"{told.harness} since {rfc3339_local(state.first_at_ns)}, not closed{defang(where)}"
         goal = f": {_own(state.last_request or state.goal, _REQUEST_CHARS)}" if state.goal else ""
         lines = [f"{name}{goal}", _changed(state)]
-        lines += [f"Failed: {_run(run, state)}" for run in failing(state)[:_LIVE_FAILURES]]
+        broken = failing(state)
+        lines += [f"Failed: {_run(run, state)}" for run in broken[:_LIVE_FAILURES]]
+        lines.append(_tests(state, broken))
         items += _items(lines, told.source)
     return BriefPart(RANK_LIVE, "At work here too: mind the files it changes", tuple(items))
 

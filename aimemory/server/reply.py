@@ -39,14 +39,18 @@ _REMEMBERED = 2000
 _TRIES = 2
 _AGAIN = ("compact",)
 _LOOK_AGAIN = ("resume", "clear", "fork")
+_GOES_ON = ("resume", "fork")
+"""Its conversation is kept, and with it what it was told."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The last brief of a session. content: digest of all there was to tell. live: whom it named as at work."""
+    """The last brief of a session. content: digest of all there was to tell. live: whom it named as at work. at_ns:
+    when it was given; None for one that was due and had nothing to tell."""
 
     content: str
     live: tuple[SessionId, ...]
+    at_ns: int | None
 
 
 class Replies:
@@ -102,7 +106,7 @@ class Replies:
             text = answer(spec, event.event, brief.text)
             if not text:
                 if is_due:
-                    self._remember(session, _Given(brief.content, brief.live))
+                    self._remember(session, _Given(brief.content, brief.live, self._given_at(session)))
                     self._counters.brief(event.harness, "empty")
                 return b""
             if self._is_late(delivery) or not await still_listening():
@@ -141,13 +145,19 @@ class Replies:
         moment = Moment.START
         if event.reason in _AGAIN:
             moment = Moment.COMPACT
-        elif event.reason in _LOOK_AGAIN:
+        elif event.reason in _GOES_ON:
             moment = Moment.RESUME
+        since_ns = self._given_at(outcome.session) if moment is Moment.RESUME else None
         return Occasion(
             cwd=event.cwd, session=outcome.session, harness=event.harness, moment=moment, prompt=event.prompt,
+            since_ns=since_ns,
             budget_chars=min(self._config.brief.chars, spec.inject.limit_chars or self._config.brief.chars),
             budget_bytes=spec.inject.limit_bytes, git_s=self._config.brief.git_ms / 1000,
         )  # fmt: skip
+
+    def _given_at(self, session: SessionId | None) -> int | None:
+        known = self._given.get(session) if session is not None else None
+        return known.at_ns if known is not None else None
 
     async def _offer(self, handoff: Handoff, session: SessionId, event: Event) -> bool:
         """Record that this session is told of it; False if another was faster to take it."""
@@ -167,7 +177,7 @@ class Replies:
         for handoff in brief.news:
             party = self._party(session, event)
             await self._claims.note(HandoffOp.TELL, handoff.id, party, NOTHING, must=False, wait=False)
-        self._remember(session, _Given(content, brief.live))
+        self._remember(session, _Given(content, brief.live, self._clock.now_ns()))
         self._counters.brief(event.harness, "given")
 
     async def _is_due(self, outcome: Outcome) -> bool:
@@ -191,7 +201,7 @@ class Replies:
             rows = await self._reader.read(briefs_of(session))
             if not rows:
                 return None
-            self._remember(session, _Given(rows[-1].digest or "", rows[-1].live))
+            self._remember(session, _Given(rows[-1].digest or "", rows[-1].live, rows[-1].at_ns))
         return self._given[session]
 
     def _is_late(self, delivery: Delivery) -> bool:

@@ -3,7 +3,6 @@
 import json
 import subprocess
 
-import hook_settings
 from programs import Programs
 from terminal import Terminal
 from world import PORT, Running, World
@@ -65,14 +64,9 @@ def settings(world: World) -> dict[str, bytes | None]:
 
 
 def install_hooks(world: World) -> None:
-    """Connect both agents to the memory, by hand until `aimemory connect --apply` does it."""
-    for harness, name in (("claude-code", ".claude/settings.json"), ("codex", ".codex/hooks.json")):
-        path = world.home / name
-        hooks = json.loads(
-            hook_settings.settings(harness).replace(hook_settings.LAUNCHER, str(world.data.hook_launcher))
-        )
-        before = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps({**before, **hooks}, indent=2) + "\n")
+    """Connect both agents to the memory, as a user does."""
+    said = world.aimemory("connect", "--apply")
+    assert said.count("is in the journal") == 2, said
 
 
 class Agent:

@@ -220,9 +220,11 @@ class World:
         return done.stdout
 
     def sessions(self) -> dict[str, list[dict[str, Any]]]:
-        """The recorded observations by session, in order."""
+        """The recorded observations by session, in order; the test of a connection belongs to none."""
         found: dict[str, list[dict[str, Any]]] = {}
         for line in self.memory.lines("observation"):
+            if "session" not in line["data"]:
+                continue
             found.setdefault(line["data"]["session"], []).append({**line["data"], "at_s": line["at"] / 1e9})
         return found
 
