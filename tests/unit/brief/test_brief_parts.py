@@ -3,9 +3,9 @@
 import pytest
 from brief_sessions import PAGE, START_NS, answer, prompt, ran, session, wrote
 
+from aimemory.brief.lines import WITHHELD
 from aimemory.brief.parts import (
     GIT_NOW,
-    WITHHELD,
     BriefPart,
     git_part,
     last_session_parts,
