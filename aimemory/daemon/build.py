@@ -47,6 +47,7 @@ from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
+from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.scheduler import Job, Scheduler
 from aimemory.wiki.files import WikiFiles
@@ -79,6 +80,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     pages = Pages(
         files=files, writer=writer, projector=projector, reader=reader, committer=committer, clock=clock, actor=actor
     )
+    watcher = Watcher(pages, data.wiki)
     resolver = Resolver(config.home, temp_dirs=config.temp_dirs)
     projects = Projects(resolver=resolver, files=files, pages=pages, reader=reader, clock=clock, actor=actor)
     pages.tell_of_projects(projects.reload)
@@ -204,8 +206,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )
     parts = Parts(
         config=config, clock=clock, actor=actor, journal=journal, writer=writer, projector=projector, reader=reader,
-        committer=committer, pages=pages, projects=projects, closer=closer, batons=batons, worker=worker,
-        counters=counters,
+        committer=committer, pages=pages, projects=projects, watcher=watcher, closer=closer, batons=batons,
+        worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app,
         mcp=mcp, folders=folders, state=state, stopping=stopping,
     )  # fmt: skip

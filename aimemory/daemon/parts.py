@@ -25,6 +25,7 @@ from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
+from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.scheduler import Scheduler
 
@@ -55,6 +56,7 @@ class Parts:
     committer: Committer
     pages: Pages
     projects: Projects
+    watcher: Watcher
     closer: Closer
     batons: Batons
     worker: Worker

@@ -79,6 +79,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         f"{path} looks as if it held a secret ({kinds}); it is not committed until that is gone."
         for path, kinds in parts.pages.held.items()
     ]
+    if parts.watcher.problem:
+        found.append(parts.watcher.problem)
     for where, problems in parts.projects.problems.items():
         found += [f"{where}: {problem}" for problem in problems]
     if state.spool.get("dropped"):

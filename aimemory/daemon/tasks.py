@@ -27,6 +27,7 @@ TASKS: tuple[Task, ...] = (
     Task("committer", lambda parts, pulse: parts.committer.run(pulse), vital=False),
     Task("writer", lambda parts, pulse: parts.writer.run(pulse), vital=True),
     Task("projector", lambda parts, pulse: parts.projector.run(pulse), vital=False),
+    Task("watcher", lambda parts, pulse: parts.watcher.run(pulse), vital=False),
     Task("batons", lambda parts, pulse: parts.batons.run(pulse), vital=False),
     Task("closer", lambda parts, pulse: parts.closer.run(pulse), vital=False),
     Task("scheduler", lambda parts, pulse: parts.scheduler.run(pulse), vital=False),

@@ -132,6 +132,15 @@ def known_stats() -> Plan[dict[str, PageStat]]:
     return {path: PageStat(Version(version), mtime_ns, size) for path, version, mtime_ns, size in rows}
 
 
+def stats_of(paths: Sequence[str]) -> Plan[dict[str, PageStat]]:
+    """As `known_stats`, of these files."""
+    rows = yield Statement(
+        "select path, version, mtime_ns, size from page where path in (select value from json_each(?))",
+        (_dumps(list(paths)),),
+    )
+    return {path: PageStat(Version(version), mtime_ns, size) for path, version, mtime_ns, size in rows}
+
+
 def page(path: str) -> Plan[PageInfo | None]:
     rows = yield Statement(f"select {_INFO} from page where path = ?", (path,))
     return page_info(rows[0]) if rows else None

@@ -6,13 +6,13 @@ change is found by a stat walk; the hash of the last recorded write tells a pers
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from aimemory.errors import Conflict, Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import written
-from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, touch_pages, upsert_pages
+from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, stats_of, touch_pages, upsert_pages
 from aimemory.journal.lines import Record
 from aimemory.model.ids import ProjectId, Version, page_version
 from aimemory.model.protocols import Clock
@@ -25,9 +25,10 @@ from aimemory.store.reader import Reader
 from aimemory.store.writer import Append, Writer
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.names import check_new_page_path, check_page_path
-from aimemory.wiki.walk import Stat, scan, stat_of
+from aimemory.wiki.walk import Stat, look, scan, stat_of
 
 _BATCH = 100
+_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,22 @@ class Pages:
             self._served = asked
             self.last = Reconciled(len(seen), len(found.removed), by_hand, found.problem)
             return self.last
+
+    async def look_at(self, paths: Collection[str]) -> None:
+        """Take in what happened to these files, as far as it isn't known: for a watcher's hints.
+
+        Many deletions at once are left to the walk, which knows an emptied tree from a cleaned-up one.
+        """
+        async with self._walk:
+            known = await self._reader.read(stats_of(list(paths)))
+            stats = {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
+            found = await asyncio.to_thread(look, self._files.root, paths, stats)
+            if len(found.removed) <= _FEW:
+                seen = {path: known[path].version for path in found.changed} | dict.fromkeys(found.added)
+                await self._take_in(seen, {**found.added, **found.changed})
+                await self._take_out(found.removed)
+                return
+        await self.reconcile()
 
     async def take_stock(self) -> None:
         """After a rebuild of the index, which takes files in without asking who wrote them, and at a start."""

@@ -5,8 +5,9 @@ to the caller.
 """
 
 import os
+import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,6 +78,24 @@ def scan(root: Path, known: Mapping[str, Stat]) -> Changes:
     return Changes(walk.added, walk.changed, removed, walk.ignored, suspicious, problem)
 
 
+def look(root: Path, paths: Iterable[str], known: Mapping[str, Stat]) -> Changes:
+    """As `scan`, for these paths alone: what a watcher's hints come to."""
+    walk = _Walk(known, time.time_ns())
+    removed = []
+    for path in paths:
+        name = path.rpartition("/")[2]
+        try:
+            found = (root / path).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            removed += [path] if path in known else []
+            continue
+        except OSError:
+            continue  # the walk says what is wrong
+        if stat.S_ISREG(found.st_mode) and (path in known or _is_page(name)):
+            walk.note(path, found)
+    return Changes(walk.added, walk.changed, tuple(removed))
+
+
 class _Walk:
     def __init__(self, known: Mapping[str, Stat], now_ns: int) -> None:
         self._known = known
@@ -119,8 +138,12 @@ class _Walk:
             found = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
             return
-        path = prefix + name
+        self.note(prefix + name, found)
+
+    def note(self, path: str, found: os.stat_result) -> None:
+        """Compare one file's stat with what is known of it."""
         self.seen.add(path)
+        before = self._known.get(path)
         if before is None:
             self.added[path] = stat_of(found, self._now_ns)
         elif (

@@ -1,0 +1,67 @@
+"""Takes in what people and their programs do to the wiki, while they do it.
+
+Where the system gives no file events the tree is walked again and again, more seldom the longer a walk takes.
+"""
+
+import asyncio
+import time
+from pathlib import Path
+
+from aimemory.errors import AimemoryError, Unavailable
+from aimemory.model.protocols import Pulse
+from aimemory.store.pages import Pages
+from aimemory.wiki.watch import changes
+
+_POLL_S = 2.0
+_SHARE = 20
+"""Polling takes at most one part in twenty of a processor."""
+
+_TRY_AGAIN_S = 300.0
+_AGAIN_S = 0.1
+"""Between two folders of the same name; somebody may be moving them about."""
+
+
+class Watcher:
+    """`problem` says why it polls; None while the system gives events."""
+
+    def __init__(self, pages: Pages, root: Path) -> None:
+        self._pages = pages
+        self._root = root
+        self.problem: str | None = None
+
+    async def run(self, pulse: Pulse) -> None:
+        """Until cancelled."""
+        while True:
+            try:
+                await self._watch(pulse)
+                await asyncio.sleep(_AGAIN_S)
+            except Unavailable as error:
+                self.problem = f"{error} Hand edits are found by walking the tree."
+                pulse.fail(str(error))
+                await self._poll(pulse)
+
+    async def _watch(self, pulse: Pulse) -> None:
+        """Until the folder is another one."""
+        await self._look(None, pulse)
+        async for paths in changes(self._root):
+            self.problem = None
+            if paths is None or paths:
+                await self._look(paths, pulse)
+
+    async def _poll(self, pulse: Pulse) -> None:
+        """For a while; then the system is asked for events again."""
+        until = time.monotonic() + _TRY_AGAIN_S
+        while time.monotonic() < until:
+            before = time.monotonic()
+            await self._look(None, pulse)
+            await asyncio.sleep(max(_POLL_S, _SHARE * (time.monotonic() - before)))
+
+    async def _look(self, paths: frozenset[str] | None, pulse: Pulse) -> None:
+        try:
+            if paths is None:
+                await self._pages.reconcile()
+            else:
+                await self._pages.look_at(paths)
+            pulse.beat(last="the whole tree" if paths is None else f"{len(paths)} files")
+        except (AimemoryError, OSError) as error:  # the walk of every minute takes in what was missed
+            pulse.fail(str(error))

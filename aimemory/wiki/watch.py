@@ -1,0 +1,73 @@
+"""Outside changes to the tree, as they happen: hints, which the walk confirms.
+
+Uses the operating system's file events where it has them. Where those can't be had (no watches left, a file system
+without events) or may have been missed (the machine slept, the folder was replaced), it says: look at everything.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
+
+from aimemory.errors import Unavailable
+from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored
+
+_STEP_MS = 50
+_GATHER_MS = 300
+_LOOK_MS = 1000
+_GAP_S = 10.0
+_MANY = 500
+
+
+async def changes(root: Path) -> AsyncIterator[frozenset[str] | None]:
+    """Paths of pages, relative to `root`, that something happened to; None: look at everything.
+
+    Yields an empty set about once a second while nothing happens. Ends when the folder is gone or was replaced by
+    another: then it has to be called again. Raises Unavailable, with the reason, when the system gives no file events.
+    """
+    from watchfiles import awatch  # 40 ms that no hook of a starting daemon should wait for
+
+    stop = asyncio.Event()
+    identity = _identity(root)
+    before = time.monotonic()
+    try:
+        async for found in awatch(
+            root, watch_filter=_is_ours(root), step=_STEP_MS, debounce=_GATHER_MS, stop_event=stop, recursive=True,
+            rust_timeout=_LOOK_MS, yield_on_timeout=True, force_polling=False,
+        ):  # fmt: skip
+            now = time.monotonic()
+            slept, before = now - before > _GAP_S, now
+            if _identity(root) != identity:
+                yield None
+                return
+            yield None if slept else _paths(root, found)
+    except (OSError, FileNotFoundError, RuntimeError) as error:
+        raise Unavailable(f"The system gives no file events for {root}: {error}") from error
+    finally:
+        stop.set()
+
+
+def _identity(root: Path) -> tuple[int, int] | None:
+    try:
+        found = root.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_ours(root: Path) -> Callable[[object, str], bool]:
+    prefix = f"{root}/"
+
+    def keep(change: object, path: str) -> bool:
+        """Not what lies in `.git` and in hidden or temporary places."""
+        return path.startswith(prefix) and not any(map(is_ours_ignored, path[len(prefix) :].split("/")))
+
+    return keep
+
+
+def _paths(root: Path, found: Iterable[tuple[object, str]]) -> frozenset[str] | None:
+    """None when a folder came or went, or so much changed that a walk is cheaper."""
+    paths = {path[len(str(root)) + 1 :] for _, path in found}
+    if len(paths) > _MANY or any(not path.endswith(PAGE_SUFFIX) for path in paths):
+        return None
+    return frozenset(paths)

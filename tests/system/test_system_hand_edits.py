@@ -1,0 +1,133 @@
+"""What people and their programs do to the wiki is in the index while they look: within two seconds, whatever did it."""
+
+import shutil
+import subprocess
+import time
+
+import pytest
+from living import git
+
+LIMIT_S = 2.0
+
+
+@pytest.fixture
+def pages(daemon):
+    """Two pages of a project; the watcher is at work."""
+    for title, word in (("Alpha", "aardvark"), ("Beta", "bandicoot")):
+        body = {"title": title, "body": f"It speaks of the {word}.", "cwd": "/home/ada/zoo"}
+        daemon.post("/api/v1/page", body)
+    daemon.wait(lambda: task(daemon)["state"] == "running" and task(daemon)["last"], "the watcher has begun")
+    return {name: next(daemon.data.wiki.rglob(f"{name}*.md")) for name in ("alpha", "beta")}
+
+
+def task(daemon):
+    return next(one for one in daemon.status()["tasks"] if one["name"] == "watcher")
+
+
+def found(daemon, word):
+    """Titles of the pages that have the word, without any walk that a search would ask for."""
+    answer = daemon.post("/api/v1/search", {"query": word, "project": "*", "observations": False})["answer"]
+    return {hit["title"] for hit in answer["hits"]} if answer["loosened"] is None else set()
+
+
+def in_time(daemon, condition, what):
+    before = time.monotonic()
+    daemon.wait(condition, what, limit_s=10)
+    assert time.monotonic() - before < LIMIT_S, what
+
+
+def in_place(page, text):
+    page.write_text(text)
+
+
+def by_rename(page, text):
+    """As vim and most editors save: a new file in the old one's place."""
+    other = page.with_name(".new.swp")
+    other.write_text(text)
+    other.replace(page)
+
+
+def with_backup(page, text):
+    """As VS Code and others with a backup: the old file moves away, a new one is made."""
+    page.rename(page.with_name(page.name + "~"))
+    page.write_text(text)
+
+
+@pytest.mark.parametrize("save", [in_place, by_rename, with_backup])
+@pytest.mark.promise("P9.30")
+def test_an_edit_is_found_however_the_editor_saves(daemon, pages, save):
+    save(pages["alpha"], pages["alpha"].read_text().replace("aardvark", "armadillo"))
+
+    in_time(daemon, lambda: found(daemon, "armadillo") == {"Alpha"}, save.__name__)
+    assert found(daemon, "aardvark") == set()
+
+
+def test_sed_in_place_over_many_files(daemon, pages):
+    subprocess.run(["sed", "-i", "s/speaks/tells/", *map(str, pages.values())], check=True)
+
+    in_time(daemon, lambda: found(daemon, "tells") == {"Alpha", "Beta"}, "sed -i")
+
+
+def test_a_new_file_a_removed_one_and_one_that_moved(daemon, pages):
+    new = pages["alpha"].with_name("gamma.md")
+    new.write_text("# Gamma\n\nIt speaks of the gecko.\n")
+    in_time(daemon, lambda: found(daemon, "gecko") == {"Gamma"}, "a new file")
+
+    new.rename(new.with_name("delta.md"))
+    in_time(
+        daemon,
+        lambda: [h["path"] for h in daemon.search("gecko") if h["path"]][-1].endswith("/delta.md"),
+        "a renamed file",
+    )
+
+    pages["beta"].unlink()
+    in_time(daemon, lambda: found(daemon, "bandicoot") == set(), "a removed file")
+
+
+def test_a_folder_that_comes_whole_and_one_that_is_replaced(daemon, pages, tmp_path):
+    outside = tmp_path / "imported"
+    (outside / "deep" / "er").mkdir(parents=True)
+    (outside / "deep" / "er" / "epsilon.md").write_text("# Epsilon\n\nIt speaks of the echidna.\n")
+    project = pages["alpha"].parents[1]
+    shutil.move(str(outside), str(project / "imported"))
+    in_time(daemon, lambda: found(daemon, "echidna") == {"Epsilon"}, "a folder moved in")
+
+    wiki = daemon.data.wiki
+    copy = wiki.with_name("copy")
+    shutil.copytree(wiki, copy)
+    one = next(copy.rglob("alpha*.md"))
+    one.write_text(one.read_text().replace("aardvark", "anteater"))
+    wiki.rename(wiki.with_name("old"))
+    copy.rename(wiki)
+    daemon.wait(lambda: found(daemon, "anteater") == {"Alpha"}, "the whole wiki was replaced", limit_s=10)
+
+    page = next(wiki.rglob("beta*.md"))
+    page.write_text(page.read_text().replace("bandicoot", "bongo"))
+    in_time(daemon, lambda: found(daemon, "bongo") == {"Beta"}, "the new folder is watched")
+
+
+def test_a_checkout_of_an_older_state(daemon, pages):
+    wiki = daemon.data.wiki
+    daemon.wait(lambda: daemon.status()["git"]["waiting"] == 0, "all is committed")
+    before = git(wiki, "rev-parse", "HEAD").strip()
+    pages["alpha"].write_text(pages["alpha"].read_text().replace("aardvark", "armadillo"))
+    in_time(daemon, lambda: found(daemon, "armadillo") == {"Alpha"}, "the edit")
+    name = pages["alpha"].relative_to(wiki).as_posix()
+
+    git(wiki, "checkout", "-q", before, "--", name)
+
+    in_time(daemon, lambda: found(daemon, "aardvark") == {"Alpha"}, "git checkout")
+
+
+def test_an_emptied_tree_is_no_mass_delete(daemon, pages):
+    project = pages["alpha"].parents[1]
+    for number in range(40):
+        (project / f"page-{number}.md").write_text(f"# Page {number}\n\nIt speaks of the walrus.\n")
+    daemon.wait(lambda: daemon.status()["counts"]["pages"] >= 42, "forty pages more", limit_s=10)
+
+    for path in list(daemon.data.wiki.iterdir()):
+        if path.name != ".git":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    daemon.wait(lambda: any("none was taken as deleted" in text for text in daemon.status()["problems"]), "it is said")
+    assert daemon.status()["counts"]["pages"] >= 42

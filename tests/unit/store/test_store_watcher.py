@@ -1,0 +1,65 @@
+"""The watcher when the system gives no file events: it walks, says so, and tries again later."""
+
+import asyncio
+from pathlib import Path
+
+from aimemory.errors import Unavailable
+from aimemory.model.protocols import TaskPulse
+from aimemory.store import watcher as watcher_module
+from aimemory.store.watcher import Watcher
+
+
+class Pages:
+    """Counts what it is asked for."""
+
+    def __init__(self):
+        self.walks, self.looked = 0, []
+        self.enough = asyncio.Event()
+
+    async def reconcile(self):
+        self.walks += 1
+        if self.walks >= 4:
+            self.enough.set()
+
+    async def look_at(self, paths):
+        self.looked.append(paths)
+        self.enough.set()
+
+
+def watched(monkeypatch, changes):
+    async def story():
+        monkeypatch.setattr(watcher_module, "changes", changes)
+        monkeypatch.setattr(watcher_module, "_POLL_S", 0.01)
+        pages = Pages()
+        watcher = Watcher(pages, Path("/nowhere"))
+        pulse = TaskPulse("watcher")
+        running = asyncio.create_task(watcher.run(pulse))
+        async with asyncio.timeout(10):
+            await pages.enough.wait()
+        running.cancel()
+        return pages, watcher, pulse
+
+    return asyncio.run(story())
+
+
+def test_without_file_events_the_tree_is_walked_again_and_again_and_status_says_why(monkeypatch):
+    async def none(root):
+        raise Unavailable("The system gives no file events: no space left on device")
+        yield
+
+    pages, watcher, pulse = watched(monkeypatch, none)
+
+    assert pages.walks >= 4 and pages.looked == []
+    assert "no space left on device" in watcher.problem and "walking the tree" in watcher.problem
+    assert pulse.failures == 1  # said once, not at every walk
+
+
+def test_hints_are_looked_at_and_a_doubt_means_the_whole_tree(monkeypatch):
+    async def some(root):
+        yield frozenset()
+        yield None
+        yield frozenset({"a/b/c.md"})
+
+    pages, watcher, _ = watched(monkeypatch, some)
+
+    assert pages.walks >= 2 and pages.looked[0] == {"a/b/c.md"} and watcher.problem is None
