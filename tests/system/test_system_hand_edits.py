@@ -54,7 +54,7 @@ def with_backup(page, text):
 
 
 @pytest.mark.parametrize("save", [in_place, by_rename, with_backup])
-@pytest.mark.promise("P9.30")
+@pytest.mark.promise("P9.42")
 def test_an_edit_is_found_however_the_editor_saves(daemon, pages, save):
     save(pages["alpha"], pages["alpha"].read_text().replace("aardvark", "armadillo"))
 
