@@ -94,11 +94,15 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     async def rules_of(session: SessionId, cwd: str | None) -> tuple[CaptureRules, str]:
         filing = await projects.file(session, cwd)
+        if folders.is_off(cwd, filing.place):
+            return CaptureRules(mode="off"), ""
         return stricter(CaptureRules(mode=config.capture.mode), filing.rules), filing.root or ""
 
     sessions = Sessions(
         reader,
-        Transcripts(lambda harness: registry.get(harness).transcript, rules_of, config.home, config.harness_env),
+        Transcripts(
+            lambda harness: registry.get(harness).transcript, rules_of, folders.is_off, config.home, config.harness_env
+        ),
     )
 
     def title_of(harness: str) -> str:
