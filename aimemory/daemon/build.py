@@ -174,12 +174,13 @@ def build(config: Config, tightened: list[str]) -> Parts:
     async def sweep(pulse: Pulse) -> None:
         await closer.sweep()
 
-    async def expire(pulse: Pulse) -> None:
+    async def look_over_batons(pulse: Pulse) -> None:
+        await batons.settle()
         await batons.expire()
 
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
-        Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("expire", 300, expire),
+        Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, look_over_batons),
     ])  # fmt: skip
 
     callers = CallerSessions(reader, projects, processes)
