@@ -226,7 +226,9 @@ class Composer:
         parts.append(live_sessions_part(busy, here=occasion.cwd))
         live = tuple(told.state.id for told in busy)
         others = choice.others if self._offer != "off" else ()
-        parts.append(open_handoffs_part([await self._brief_handoff(c.handoff) for c in others[:_EARLIER]]))
+        parts.append(
+            open_handoffs_part([await self._brief_handoff(c.handoff, is_whole=False) for c in others[:_EARLIER]])
+        )
         skip = {occasion.session, *live, given.session if given else None}
         earlier = await self._worked((row for row in survey.rows if row.id not in skip), survey, one_more=given is None)
         if given is None and earlier:
@@ -265,8 +267,12 @@ class Composer:
         note = f"Its handoff {taken.id} was taken by {taker(taken)}" if taken is not None else None
         return BriefSession(state, page=row.page, harness_name=self._title_of(state.harness), note=note)
 
-    async def _brief_handoff(self, handoff: Handoff, reader: SessionId | None = None) -> BriefHandoff:
-        state = await self._with_transcript(handoff.session) if handoff.session else None
+    async def _brief_handoff(
+        self, handoff: Handoff, reader: SessionId | None = None, *, is_whole: bool = True
+    ) -> BriefHandoff:
+        """is_whole: told with all it carries, not named only; reading the transcripts of many would take too long."""
+        state_of = self._with_transcript if is_whole else self._sessions.state
+        state = await state_of(handoff.session) if handoff.session else None
         name = self._title_of(handoff.harness) if handoff.harness else ""
         is_yours = handoff.state is HandoffState.CLAIMED and handoff.holder == reader
         before = await self._claims.find(handoff.continues) if handoff.continues and self._claims.is_ready else None

@@ -25,10 +25,10 @@ from aimemory.harness.registry import Registry, load_registry
 from aimemory.model.ids import ProjectId
 from aimemory.model.protocols import SystemClock, instant
 from aimemory.model.session import SessionState
-from aimemory.privacy import sanitize
+from aimemory.privacy import folders, sanitize
 from aimemory.privacy.capture import CaptureRules, rules_from_table, stricter
 from aimemory.project.resolve import Resolution, Resolver
-from aimemory.sessions.enrich import state_of, without_ignored
+from aimemory.sessions.enrich import state_of, without_ignored, without_places
 
 _SESSIONS = 6
 _OTHERS_S = 1.0
@@ -91,7 +91,9 @@ class _Preview:
         self._began = time.monotonic()
         self.here: Resolution = self._resolver.resolve(folder)
         rules, _ = rules_from_table(self.here.capture)
-        self._rules = stricter(CaptureRules(mode=config.capture.mode), rules)
+        self._off = folders.read(str(config.data.folders_file))
+        is_off = any(folders.off_by(self._off, path) is not None for path in (folder, self.here.place))
+        self._rules = CaptureRules("off") if is_off else stricter(CaptureRules(mode=config.capture.mode), rules)
         self.reads: list[_Read] = []
         self.states: list[tuple[SessionState, str]] = []
         self.looked_at = 0
@@ -145,7 +147,10 @@ class _Preview:
 
     def _state(self, found: Transcript, candidate: Candidate) -> SessionState | None:
         root = self.here.capture_root or self.here.root or ""
-        return state_of(without_ignored(found, self._rules, root), candidate.source.harness, ProjectId("preview"))
+        found = without_places(
+            without_ignored(found, self._rules, root), lambda cwd: folders.off_by(self._off, cwd) is not None
+        )
+        return state_of(found, candidate.source.harness, ProjectId("preview"))
 
     def text(self) -> str:
         """What would be told, as far as transcripts and git know it; "" when that is nothing."""

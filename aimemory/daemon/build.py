@@ -96,11 +96,15 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     async def rules_of(session: SessionId, cwd: str | None) -> tuple[CaptureRules, str]:
         filing = await projects.file(session, cwd)
+        if folders.is_off(cwd, filing.place):
+            return CaptureRules(mode="off"), ""
         return stricter(CaptureRules(mode=config.capture.mode), filing.rules), filing.root or ""
 
     sessions = Sessions(
         reader,
-        Transcripts(lambda harness: registry.get(harness).transcript, rules_of, config.home, config.harness_env),
+        Transcripts(
+            lambda harness: registry.get(harness).transcript, rules_of, folders.is_off, config.home, config.harness_env
+        ),
     )
 
     def title_of(harness: str) -> str:
@@ -172,12 +176,13 @@ def build(config: Config, tightened: list[str]) -> Parts:
     async def sweep(pulse: Pulse) -> None:
         await closer.sweep()
 
-    async def expire(pulse: Pulse) -> None:
+    async def look_over_batons(pulse: Pulse) -> None:
+        await batons.settle()
         await batons.expire()
 
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
-        Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("expire", 300, expire),
+        Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, look_over_batons),
     ])  # fmt: skip
 
     callers = CallerSessions(reader, projects, processes)

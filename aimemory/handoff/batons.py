@@ -7,6 +7,7 @@ from aimemory.errors import AimemoryError
 from aimemory.handoff.handover import NOTHING, Handover
 from aimemory.handoff.used import takes
 from aimemory.index.events import observations_of
+from aimemory.index.events import session as session_row
 from aimemory.model.event import Event, EventKind
 from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party
 from aimemory.model.ids import SessionId
@@ -18,6 +19,9 @@ from aimemory.store.reader import Reader
 from aimemory.wiki.frontmatter import split
 
 _DAY_NS = 86_400_000_000_000
+_SETTLED_NS = 60_000_000_000
+"""A claim may come a moment before the event that reopens its session; after this long it came behind the closing."""
+
 _COMMANDS = {
     "done": HandoffOp.DONE, "cancelled": HandoffOp.CANCEL, "canceled": HandoffOp.CANCEL, "expired": HandoffOp.EXPIRE,
 }  # fmt: skip
@@ -82,7 +86,7 @@ class Batons:
     async def run(self, pulse: Pulse) -> None:
         """Until cancelled. What fails is reported and left: a page is written at the session's close in any case."""
         await self._claims.load()
-        await self._catch_up()
+        await self._catch_up(pulse)
         pulse.beat(queue=0)
         while True:
             await self._wake.wait()
@@ -125,6 +129,17 @@ class Batons:
                 days = self._expire_ns // _DAY_NS
                 await self._handover.finish(HandoffOp.EXPIRE, handoff.id, self._us(), f"nobody took it for {days} days")
 
+    async def settle(self) -> None:
+        """What closed sessions still hold: their claim was noted after their closing had looked for it."""
+        if not self._claims.is_ready:
+            return
+        now = self._clock.now_ns()
+        for handoff in self._claims.live():
+            if handoff.state is not HandoffState.CLAIMED or handoff.holder is None:
+                continue
+            if now - handoff.changed_at_ns > _SETTLED_NS and await self._is_closed(handoff.holder):
+                await self._handover.settle(handoff.holder)
+
     async def claim(self, handoff: HandoffId, by: Party, since_ns: int | None = None) -> Handoff:
         """Take a handoff; one that is provisional gets its page now. Raises Conflict when it can't be had."""
         about = sanitize_tree({"since": since_ns}) if since_ns is not None else NOTHING
@@ -147,17 +162,29 @@ class Batons:
                 said.append(str(error))
         return "; ".join(said) or "nothing to claim"
 
-    async def _catch_up(self) -> None:
-        """What a stop left between event and claim, or between claim and page."""
+    async def _catch_up(self, pulse: Pulse) -> None:
+        """What a stop left between event and claim, or between claim and page. One that fails keeps no other back."""
         for handoff in self._claims.live():
-            if handoff.state is HandoffState.CLAIMED and handoff.page is None and handoff.session is not None:
-                await self._handover.write_taken(handoff)
-            for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
-                for found in await self._reader.read(observations_of(offer.session)):
-                    if found.at_ns >= offer.at_ns and takes(found.event):
-                        self._taking.setdefault(offer.session, _Taking(offer.session, found.event.harness, found.at_ns))
-                        self._wake.set()
-                        break
+            try:
+                await self._catch_up_on(handoff)
+            except AimemoryError as error:
+                pulse.fail(str(error))
+
+    async def _catch_up_on(self, handoff: Handoff) -> None:
+        if handoff.state is HandoffState.CLAIMED and handoff.page is None and handoff.session is not None:
+            await self._handover.write_taken(handoff)
+        for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
+            if await self._is_closed(offer.session):
+                continue  # it would keep the handoff for ever: nothing closes it once more
+            for found in await self._reader.read(observations_of(offer.session)):
+                if found.at_ns >= offer.at_ns and takes(found.event):
+                    self._taking.setdefault(offer.session, _Taking(offer.session, found.event.harness, found.at_ns))
+                    self._wake.set()
+                    break
+
+    async def _is_closed(self, session: SessionId) -> bool:
+        row = await self._reader.read(session_row(session))
+        return row is not None and row.is_closed
 
     def _us(self) -> Party:
         return Party(None, None, self._actor.user, self._actor.machine)

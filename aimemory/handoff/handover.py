@@ -1,6 +1,6 @@
 """Writes handoffs: at a session's close, before it is over, or because somebody asked for one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,25 +68,34 @@ class Handover:
         What the session had taken is done if it used it, else given back. Safe to repeat.
         """
         held = self._claims.held_by(state.id)
-        used = [handoff for handoff in held if await self._was_used(handoff, state.id)]
-        for handoff in held:
-            if handoff not in used:
-                await self._claims.note(
-                    HandoffOp.RELEASE,
-                    handoff.id,
-                    self._party(state),
-                    _because("its receiver closed without using it"),
-                    must=False,
-                )
+        used = await self._give_back_unused(state, held)
         if not state.did_work and not used:
             return None, "it did nothing: no request of a user, or neither a tool call nor an answer"
         if held and not used:
             return None, f"it took handoff {held[0].id}, ran and wrote nothing, and gave it back"
         continues = used[0].id if used else None
         written, why = await self._write(state, project, git, session_page, how, continues=continues)
+        await self._finish_used(state, used)
+        return written, why
+
+    async def settle(self, session: SessionId) -> None:
+        """As `at_close` does with what the session had taken, for one whose own handoff is written already."""
+        await self._claims.level()
+        state = await self._sessions.state(session)
+        if state is not None:
+            await self._finish_used(state, await self._give_back_unused(state, self._claims.held_by(session)))
+
+    async def _give_back_unused(self, state: SessionState, held: Sequence[Handoff]) -> list[Handoff]:
+        """Returns those that the session used."""
+        used = [handoff for handoff in held if await self._was_used(handoff, state.id)]
+        because = _because("its receiver closed without using it")
+        for handoff in (one for one in held if one not in used):
+            await self._claims.note(HandoffOp.RELEASE, handoff.id, self._party(state), because, must=False)
+        return used
+
+    async def _finish_used(self, state: SessionState, used: Sequence[Handoff]) -> None:
         for handoff in used:
             await self.finish(HandoffOp.DONE, handoff.id, self._party(state), "its receiver used it and closed")
-        return written, why
 
     async def checkpoint(
         self, session: SessionId, how: str, declared: Declared | None = None

@@ -48,8 +48,13 @@ def apply(handoff: Handoff | None, data: Mapping[str, Any], at_ns: int) -> Hando
             taken_ns = since if isinstance(since, int) else at_ns
             return replace(handoff, state=HandoffState.CLAIMED, claimed_by=by, claimed_at_ns=taken_ns)
         case HandoffOp.RELEASE:
-            offers = tuple(offer for offer in handoff.offers if offer.session != handoff.holder)
-            return replace(handoff, state=HandoffState.OPEN, claimed_by=None, claimed_at_ns=None, offers=offers)
+            # Who was told that another had it may be told anew; who was not takes it by what he does from now on, for
+            # what he did meanwhile was not done with it.
+            past = {handoff.holder, *handoff.told}
+            offers = tuple(Offer(o.session, max(o.at_ns, at_ns)) for o in handoff.offers if o.session not in past)
+            return replace(
+                handoff, state=HandoffState.OPEN, claimed_by=None, claimed_at_ns=None, offers=offers, told=()
+            )
         case _:
             return replace(handoff, state=_FINAL_STATES[op])
 

@@ -31,8 +31,10 @@ def codex_verdict(
     entry = next((one for one in entries if isinstance(one, Mapping)), None)
     if entry is None or "trusted_hash" not in entry:
         return "untrusted"
-    if entry["trusted_hash"] != codex_hash(event, group):
-        return "changed"
+    if not isinstance(group["hooks"][0].get("timeout", 1), int | float) or (
+        entry["trusted_hash"] != codex_hash(event, group)
+    ):
+        return "changed"  # a timeout that is no number was written by somebody else: Codex trusts no such hook
     return "off" if entry.get("enabled") is False else "trusted"
 
 

@@ -48,7 +48,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A session was told of a handoff, in its brief, at this instant."""
+    """A session was told of a handoff, in its brief, at this instant; or at a later one it was given back."""
 
     session: SessionId
     at_ns: int

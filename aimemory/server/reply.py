@@ -5,8 +5,9 @@ too late, or that nobody waits for any more, counts as not given: the session's 
 """
 
 import asyncio
+import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from aimemory.brief.compose import BriefText, Composer, Moment, Occasion
@@ -32,6 +33,8 @@ from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Writer
 
+log = logging.getLogger(__name__)
+
 _LATE_NS = 650_000_000
 """The client waits 700 ms from its capture time on; what is ready later than this would not be printed."""
 
@@ -42,6 +45,9 @@ _LOOK_AGAIN = ("resume", "clear", "fork")
 _GOES_ON = ("resume", "fork")
 """Its conversation is kept, and with it what it was told."""
 
+_FORGOTTEN = ("compact", "clear")
+"""Its conversation is gone, and with it what it was told."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Given:
@@ -51,6 +57,13 @@ class _Given:
     content: str
     live: tuple[SessionId, ...]
     at_ns: int | None
+
+
+@dataclass(slots=True)
+class _Ready:
+    """The bytes to print, once a handoff in them is being offered: from then on the session has it, printed or not."""
+
+    text: bytes = b""
 
 
 class Replies:
@@ -78,19 +91,23 @@ class Replies:
     ) -> bytes:
         """The bytes to print; none when there is nothing to tell, or no brief can be had in time."""
         harness = outcome.event.harness if outcome.event else delivery.harness
+        ready = _Ready()
         try:
             async with asyncio.timeout(_LATE_NS / 1e9):
-                return await self._reply(outcome, delivery, still_listening)
+                return await self._reply(outcome, delivery, still_listening, ready)
         except TimeoutError:
+            if ready.text:
+                return ready.text
             self._counters.brief(harness, "late")
-        except AimemoryError:  # the event is stored all the same; status tells of what failed
+        except Exception as error:  # the event is stored all the same; status tells of what failed
+            if not isinstance(error, AimemoryError):
+                log.error("brief failed", exc_info=error, extra={"harness": harness})
             self._counters.brief(harness, "failed")
-        if outcome.session is not None:
-            self._await_next(outcome.session)
+        self._await_next(outcome)
         return b""
 
     async def _reply(
-        self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]]
+        self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]], ready: _Ready
     ) -> bytes:
         event, session = outcome.event, outcome.session
         if event is None or session is None or outcome.project is None or event.agent_id is not None:
@@ -106,16 +123,19 @@ class Replies:
             text = answer(spec, event.event, brief.text)
             if not text:
                 if is_due:
-                    self._remember(session, _Given(brief.content, brief.live, self._given_at(session)))
+                    known = self._given.get(session)
+                    self._remember(session, known or _Given(brief.content, brief.live, None))
                     self._counters.brief(event.harness, "empty")
                 return b""
             if self._is_late(delivery) or not await still_listening():
-                self._await_next(session)
+                self._await_next(outcome)
                 self._counters.brief(event.harness, "late")
                 return b""
+            ready.text = text
             if brief.offer is None or await self._offer(brief.offer.handoff, session, event):
                 await self._given_now(outcome, brief, is_due)
                 return text
+            ready.text = b""
         return b""  # whatever was offered was taken by others in this very moment; the next prompt tells
 
     async def _brief(self, outcome: Outcome, spec: HarnessSpec) -> BriefText:
@@ -125,7 +145,8 @@ class Replies:
         await self._projector.reached(outcome.seq or 0)
         brief = await self._composer.compose(outcome.project, self._occasion(outcome, spec))
         known = self._given.get(session)
-        if known is not None and known.content == brief.content and event.reason not in _AGAIN:
+        is_known = known is not None and known.content == brief.content
+        if is_known and (event.kind is EventKind.PROMPT or event.reason in _GOES_ON):
             return replace(brief, text=sanitize(""))
         return brief
 
@@ -172,13 +193,17 @@ class Replies:
         event, session = outcome.event, outcome.session
         assert event is not None and session is not None
         before = self._given.get(session)
-        content = brief.content if is_due or before is None else before.content
-        await self._note(session, outcome, brief, content)
+        content, live = brief.content, brief.live
+        if before is not None and not is_due:
+            content = before.content
+        elif before is not None and event.reason in _GOES_ON:  # told of what is newer only
+            live = (*live, *(one for one in before.live if one not in live))
+        self._remember(session, _Given(content, live, self._clock.now_ns()))
+        self._counters.brief(event.harness, "given")
+        await self._note(session, outcome, brief, content, live)
         for handoff in brief.news:
             party = self._party(session, event)
             await self._claims.note(HandoffOp.TELL, handoff.id, party, NOTHING, must=False, wait=False)
-        self._remember(session, _Given(content, brief.live, self._clock.now_ns()))
-        self._counters.brief(event.harness, "given")
 
     async def _is_due(self, outcome: Outcome) -> bool:
         event, session = outcome.event, outcome.session
@@ -207,11 +232,13 @@ class Replies:
     def _is_late(self, delivery: Delivery) -> bool:
         return delivery.at_ns is not None and self._clock.now_ns() - delivery.at_ns > _LATE_NS
 
-    async def _note(self, session: SessionId, outcome: Outcome, brief: BriefText, content: str) -> None:
+    async def _note(
+        self, session: SessionId, outcome: Outcome, brief: BriefText, content: str, named: Sequence[SessionId]
+    ) -> None:
         project = outcome.project.id if outcome.project else None
         harness = outcome.event.harness if outcome.event else None
         said = {"session": session, "project": project, "harness": harness, "digest": content}
-        live = {"live": list(brief.live)} if brief.live else {}
+        live = {"live": list(named)} if named else {}
         data = brief.text.derive(lambda text: {**said, "chars": len(text), **live})
         await self._writer.record(Record("brief", self._clock.now_ns(), data))
 
@@ -222,7 +249,14 @@ class Replies:
         if len(self._given) > _REMEMBERED:
             self._given.popitem(last=False)
 
-    def _await_next(self, session: SessionId) -> None:
+    def _await_next(self, outcome: Outcome) -> None:
+        """The session's next prompt is given what was due; all of it, if what it knew before is gone."""
+        session, event = outcome.session, outcome.event
+        if session is None or event is None:
+            return
+        known = self._given.get(session)
+        if known is not None and event.reason in _FORGOTTEN:
+            self._given[session] = replace(known, content="")
         self._awaits[session] = None
         if len(self._awaits) > _REMEMBERED:
             self._awaits.popitem(last=False)

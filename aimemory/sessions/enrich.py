@@ -3,7 +3,7 @@
 Pure. Both sources are events, so both go through the one fold; nothing is counted twice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from aimemory.facts.transcript.read import Transcript
@@ -58,6 +58,17 @@ def without_ignored(transcript: Transcript, rules: CaptureRules, root: str) -> T
         return transcript
     kept = (keep_by(event, rules, root) for event in transcript.events)
     return replace(transcript, events=tuple(event for event in kept if not isinstance(event, Dropped)))
+
+
+def without_places(transcript: Transcript, is_off: Callable[[str | None], bool]) -> Transcript:
+    """The transcript without what happened in folders that are off; hooks would not have recorded it either."""
+    off = {cwd for cwd in {event.cwd for event in transcript.events} if is_off(cwd)}
+    if not off:
+        return transcript
+    kept = tuple(event for event in transcript.events if event.cwd not in off)
+    last = next((e for e in reversed(kept) if e.message and e.message.strip() and not e.agent_id), None)
+    words, at_ns = ((last.message or "").strip(), last.at_ns or 0) if last is not None else (None, 0)
+    return replace(transcript, events=kept, report=replace(transcript.report, last_words=words, last_words_ns=at_ns))
 
 
 def _observation(number: int, session: SessionId, project: ProjectId, at_ns: int, event: Event) -> Observation:

@@ -13,7 +13,7 @@ from aimemory.model.ids import SessionId
 from aimemory.model.session import SessionState
 from aimemory.model.transcript import TranscriptSource
 from aimemory.privacy.capture import CaptureRules
-from aimemory.sessions.enrich import enrich, without_ignored
+from aimemory.sessions.enrich import enrich, without_ignored, without_places
 from aimemory.sessions.state import apply, fold
 from aimemory.store.reader import Reader
 
@@ -28,10 +28,12 @@ RulesOf = Callable[[SessionId, str | None], Awaitable[tuple[CaptureRules, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """Where harnesses keep their own records. source_of: None for a harness that keeps none we can read."""
+    """Where harnesses keep their own records. source_of: None for a harness that keeps none we can read. is_off:
+    whether nothing may be recorded of a directory; raises Unavailable when that can't be told."""
 
     source_of: Callable[[str], TranscriptSource | None]
     rules_of: RulesOf
+    is_off: Callable[[str | None], bool]
     home: str
     env: Mapping[str, str]
 
@@ -95,7 +97,9 @@ class Sessions:
 
         def read() -> Transcript | Unknown:
             found = read_transcript(source, path, session=native, home=where.home, env=where.env, limit_s=limit_s)
-            return found if isinstance(found, Unknown) else without_ignored(found, rules, root)
+            if isinstance(found, Unknown):
+                return found
+            return without_places(without_ignored(found, rules, root), where.is_off)
 
         try:
             async with asyncio.timeout(limit_s + _SLACK_S):

@@ -146,12 +146,12 @@ class Claims:
 
     def _look_for_offers(self) -> None:
         awaiting: dict[SessionId, int] = {}
-        for handoff in self._known.values():
+        for handoff in list(self._known.values()):  # `find` may add one meanwhile, from another thread
             for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
                 awaiting[offer.session] = min(offer.at_ns, awaiting.get(offer.session, offer.at_ns))
         self.awaiting = awaiting
 
     def _forget_old(self) -> None:
-        final = [h for h in self._known.values() if h.state in FINAL]
+        final = [h for h in list(self._known.values()) if h.state in FINAL]
         for old in sorted(final, key=lambda h: h.changed_at_ns)[: max(0, len(final) - _KEPT_FINAL)]:
             del self._known[old.id]

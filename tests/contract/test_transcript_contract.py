@@ -229,6 +229,20 @@ def test_a_private_part_of_any_length_is_gone(lines: Lines) -> None:
     assert "hidden" not in str(call) and "end of it" in (call.error or "")
 
 
+@pytest.mark.parametrize("between", ["\n", " "])
+def test_a_secret_is_gone_also_where_others_before_it_shrank(lines: Lines, between: str) -> None:
+    """Redacting shortens a text, so what stood far from the cut may come to stand in what is kept."""
+    chance = random.Random(1)
+    tokens = ["eyJhbGciOiJIUzI1NiJ9.eyJ" + "".join(chance.choices("abcXYZ0189", k=870)) for _ in range(60)]
+    tokens = [f"{token}.{''.join(chance.choices('abcXYZ0189', k=43))}" for token in tokens]
+    lines.call("c1", "make")
+    lines.result("c1", between.join(tokens), 1)
+    (event,) = of_kind(read(lines)[0], EventKind.POST_TOOL)
+    assert "[redacted:jwt]" in (event.error or "")
+    pieces = [token[at : at + 30] for token in tokens for at in range(24, 860, 30)]
+    assert not [piece for piece in pieces if piece in (event.error or "")]
+
+
 def test_outputs_and_words_are_capped(lines: Lines) -> None:
     lines.prompt("p" * 100_000)
     lines.call("c1", "c" * 50_000)

@@ -4,7 +4,9 @@ import json
 import os
 
 import pytest
+from acting import Agent
 from living import Daemon, all_bytes, git, repository
+from transcripts import SESSION, ClaudeLines
 
 
 @pytest.fixture
@@ -113,6 +115,28 @@ def test_a_session_that_only_passed_through_is_recorded_again_when_it_is_back(da
     said(daemon, other, "three")
 
     assert prompts(daemon) == ["one", "three"]
+
+
+def test_what_a_transcript_holds_of_a_folder_that_is_off_is_told_to_nobody(daemon, where):
+    """A session that began before the switch: what came after it stands in the harness's own record alone."""
+    inner = where / "inner"
+    inner.mkdir()
+    lines = ClaudeLines(cwd=str(inner))
+    past = Agent(daemon, "claude-code", SESSION, inner, ago_s=60)
+    past.send("SessionStart", {"source": "startup", "transcript_path": str(lines.place(daemon.home))})
+    past.prompt("sort the seeds")
+    past.edits("seeds.txt")
+    lines.second = 10**8  # long after these events
+    lines.prompt("water the pelargonium")
+    lines.answer("The pelargonium is watered.", ends=False)
+    lines.save(lines.place(daemon.home))
+    before = Agent(daemon, "codex", "x1", where).start()
+    daemon.cli("off", str(inner))
+
+    after = Agent(daemon, "codex", "x2", where).start()
+
+    assert "sort the seeds" in before and "pelargonium" in before
+    assert "sort the seeds" in after and "pelargonium" not in after
 
 
 def test_no_brief_is_given_where_it_is_off(daemon, where):

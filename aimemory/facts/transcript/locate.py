@@ -39,6 +39,11 @@ def open_transcript(source: TranscriptSource, path: str, *, home: str, env: Mapp
     return Unknown(f"its path is not below a folder in which {source.harness} keeps transcripts")
 
 
+def is_in_place(source: TranscriptSource, path: str, *, home: str, env: Mapping[str, str]) -> bool:
+    """Whether a path leads below a folder of this harness's transcripts, as far as its text says."""
+    return path.startswith("/") and "\0" not in path and any(_below(path, root) for root in roots(source, home, env))
+
+
 def _below(path: str, root: Path) -> tuple[str, ...]:
     """The parts of the path below the root, named by either of its names; empty if it lies elsewhere."""
     for base in dict.fromkeys((str(root), os.path.realpath(root))):

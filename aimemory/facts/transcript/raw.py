@@ -14,8 +14,7 @@ _ID_CHARS = 1024
 _PATH_CHARS = 4096
 _HEAD = 2
 _TAIL = 4
-"""How much more than is kept of a long output is looked at, at either end: a secret that lies across the edge of what
-is looked at ends before what is kept begins."""
+"""How much more than is kept of a long output is looked at, at either end."""
 
 _LEAF_BYTES = 65536
 
@@ -67,13 +66,19 @@ class RawEvent:
 def windowed(text: str, keep_bytes: int) -> str:
     """A long text's beginning and end, as much as must be looked at so that what is kept is clean.
 
-    Whole where something in it may reach any length: a part marked private, a key in armour, a block of ours.
+    Cut between lines only: half a secret is none that a pattern knows, and it may end up in what is kept, however much
+    more is looked at, since redacting shortens what stands before it. Whole where there is no line to cut at, and where
+    something in it may reach over lines: a part marked private, a key in armour, a block of ours.
     """
     head, tail = _HEAD * keep_bytes, _TAIL * keep_bytes
     if len(text) <= head + tail or "PRIVATE KEY" in text or TAG_NAME in text or any_tag(text.lower()):
         return text
-    missing = len(text[head : len(text) - tail].encode("utf-8", "surrogatepass"))
-    return f"{text[:head]}[… {missing:,} bytes cut …]{text[len(text) - tail :]}"
+    begin = text.rfind("\n", head // 2, head) + 1
+    end = text.find("\n", len(text) - tail, len(text) - tail // 2) + 1
+    if not begin or not end:
+        return text
+    missing = len(text[begin:end].encode("utf-8", "surrogatepass"))
+    return f"{text[:begin]}[… {missing:,} bytes cut …]\n{text[end:]}"
 
 
 def sealed(raws: Sequence[RawEvent], harness: str, path: str | None, prompt_bytes: int, tool_bytes: int) -> list[Event]:

@@ -9,7 +9,7 @@ from aimemory.facts.known import Unknown
 from aimemory.facts.transcript.base import Decoder, Reading
 from aimemory.facts.transcript.claude import ClaudeDecoder
 from aimemory.facts.transcript.codex import CodexDecoder
-from aimemory.facts.transcript.locate import continued_in, open_transcript, sub_transcripts
+from aimemory.facts.transcript.locate import continued_in, is_in_place, open_transcript, sub_transcripts
 from aimemory.model.event import Event
 from aimemory.model.transcript import TranscriptReport, TranscriptSource
 
@@ -53,7 +53,8 @@ def read_transcript(
         return Unknown(f"the format {source.format!r} is not supported")
     decoder = FORMATS[source.format](session)
     main = _read(place, path, decoder, None)
-    later = continued_in(path, session) if session else None
+    is_ours = is_in_place(source, path, home=home, env=env)  # else not even the files beside it are looked at
+    later = continued_in(path, session) if session and is_ours else None
     if isinstance(main, Unknown) and later is None:
         return main
     events, report, paths, problems = _start(main, path, source)

@@ -14,6 +14,7 @@ from aimemory.cli.main import cli
 from aimemory.config import HARNESS_VARIABLES
 from aimemory.harness.registry import load_registry
 from aimemory.hookclient.autostart import PASSED_ON
+from aimemory.privacy.folders import render
 
 Ask = Callable[..., Result]
 
@@ -150,6 +151,18 @@ def test_where_capture_is_off_transcripts_are_not_read_either(home: Path, ask: A
     done = ask(str(work))
     assert done.stdout == ""
     assert "Capture of this project is off" in done.stderr
+
+
+def test_where_the_folder_is_off_transcripts_are_not_read_either(home: Path, ask: Ask) -> None:
+    work = repository(home / "work")
+    lines = worked(ClaudeLines(cwd=str(work)))
+    lines.save(lines.place(home))
+    data = home / "data"
+    data.mkdir()
+    (data / "folders.json").write_bytes(render({str(work): {"mode": "off", "since": "2026-11-30T12:00:00Z"}}))
+    done = ask(str(work))
+    assert done.stdout == ""
+    assert "is off, so its transcripts are not read either" in done.stderr
 
 
 def test_variables_that_move_an_agents_folder_reach_the_daemon() -> None:

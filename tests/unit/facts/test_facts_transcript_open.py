@@ -40,6 +40,20 @@ def test_every_harness_with_transcripts_has_a_reader() -> None:
     assert {spec.transcript.format for spec in specs if spec.transcript} == FORMATS.keys()
 
 
+def test_beside_a_path_that_leads_elsewhere_nothing_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ClaudeLines()
+    lines.prompt("Fix it")
+    elsewhere = lines.save(tmp_path / "elsewhere" / "other.jsonl")
+    looked_at: list[str] = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: looked_at.append(str(folder)) or scandir(folder))
+    found = read_transcript(CLAUDE, str(elsewhere.with_name("x.jsonl")), session=SESSION, home=str(tmp_path), env={})
+    assert isinstance(found, Unknown) and "not below" in found.reason
+    assert looked_at == []
+
+
 @pytest.mark.parametrize("made", [ClaudeLines(), CodexLines()], ids=["claude", "codex"])
 def test_a_file_in_the_harnesss_folder_is_opened_also_where_a_variable_has_moved_it(
     tmp_path: Path, made: Lines

@@ -46,6 +46,15 @@ def test_given_back_it_is_open_and_its_receiver_may_be_told_again():
     assert [offer.session for offer in handoff.offers] == ["s3"]
 
 
+def test_what_others_did_while_it_was_taken_takes_it_not_when_it_is_given_back():
+    """Else a session that is long over, or that was told it is gone, would have it with the next look."""
+    lines = [line("open", **WHAT), line("offer"), line("offer", BOB), line("claim")]
+
+    assert after(*lines, line("release")).offered_at_ns("s3") == 50
+    told = after(*lines, line("tell", BOB), line("release"))
+    assert told.offers == () and told.told == ()
+
+
 def test_a_rewritten_page_keeps_what_is_not_said_anew_and_the_state():
     handoff = after(
         line("open", **WHAT, summary="half done"), line("claim"), line("open", **{**WHAT, "title": "Fix more"})

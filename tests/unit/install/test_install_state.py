@@ -77,6 +77,16 @@ def test_hooks_that_codex_skips_are_said_and_how_to_trust_them(desk):
     assert "Hooks need review" in state(desk, "codex").line
 
 
+@pytest.mark.parametrize("timeout", ["null", '"10"', "[]"])
+def test_a_timeout_that_is_no_number_is_a_change_and_no_crash(desk, timeout):
+    desk.connect("codex")
+    trust(desk)
+    hooks = desk.home / ".codex" / "hooks.json"
+    hooks.write_text(hooks.read_text().replace('"timeout": 10', f'"timeout": {timeout}', 1))
+
+    assert state(desk, "codex").hooks.code == "changed since trusted"
+
+
 def test_a_second_connect_keeps_what_was_reviewed(desk):
     desk.connect("codex")
     trust(desk)

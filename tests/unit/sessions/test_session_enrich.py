@@ -238,11 +238,13 @@ class Stored:
         return self.observations
 
 
-def ask(home: Path, seen: Sequence[Observation], rules: CaptureRules = KEEP_ALL) -> SessionState:
+def ask(home: Path, seen: Sequence[Observation], rules: CaptureRules = KEEP_ALL, off: str = "") -> SessionState:
     async def rules_of(session, cwd):
         return rules, "/w/app"
 
-    where = Transcripts(lambda harness: REGISTRY.get(harness).transcript, rules_of, str(home), {})
+    where = Transcripts(
+        lambda harness: REGISTRY.get(harness).transcript, rules_of, lambda cwd: cwd == off, str(home), {}
+    )
     state = asyncio.run(Sessions(Stored(seen), where).enriched(seen[0].session))
     assert state is not None
     return state
@@ -291,6 +293,22 @@ def test_capture_rules_hold_for_transcripts_too(tmp_path: Path) -> None:
     assert list(ask(tmp_path, seen, CaptureRules(ignore=("secrets/",))).commands) == ["make lint"]
     told = ask(tmp_path, seen, CaptureRules(mode="metadata"))
     assert (told.commands, told.transcript) == ({}, "not read: capture of this project is metadata")
+
+
+def test_what_a_transcript_holds_of_a_folder_that_is_off_stays_in_it(tmp_path: Path) -> None:
+    lines, on = ClaudeLines(), Events()
+    lines.prompt("Fix it")
+    lines.second = 100
+    lines.call("c1", "make lint")
+    lines.result("c1", "no", 1)
+    lines.cwd = "/w/private"
+    lines.prompt("hush")
+    lines.answer("hushed", ends=False)
+    path = lines.save(lines.place(tmp_path))
+    seen = [on.start(after_s=1, transcript_path=str(path), native_session=SESSION), on.prompt("Fix it", after_s=2)]
+    told = ask(tmp_path, seen, off="/w/private")
+    assert (list(told.commands), told.last_request, told.last_message) == (["make lint"], "Fix it", None)
+    assert ask(tmp_path, seen).last_message == "hushed"
 
 
 def test_a_harness_without_transcripts_is_not_asked_for_one(tmp_path: Path) -> None:
