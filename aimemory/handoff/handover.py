@@ -11,6 +11,7 @@ from aimemory.handoff.generated import Generated, front_fields
 from aimemory.handoff.used import used_since
 from aimemory.index.events import observations_of
 from aimemory.index.events import session as session_row
+from aimemory.index.handoffs import handoff_ids
 from aimemory.model.gitfacts import GitSummary
 from aimemory.model.handoff import Handoff, HandoffId, HandoffOp, HandoffState, Party, automatic_handoff_id
 from aimemory.model.ids import SessionId, digest
@@ -171,7 +172,7 @@ class Handover:
         self, state: SessionState, project: Project, git: GitSummary | None, session_page: str | None, how: str, *,
         continues: HandoffId | None, declared: Declared | None = None,
     ) -> tuple[HandoffId | None, str]:  # fmt: skip
-        known, identifier, refused = await self.own(state.id, state.last_at_ns)
+        known, identifier, refused = await self.own(state.id, state.worked_at_ns)
         if refused is not None:
             return None, refused
         draft = known or Handoff(
@@ -215,24 +216,33 @@ class Handover:
         done = await self._claims.note(HandoffOp.OPEN, handoff.id, self._by_us(handoff), about, must=False)
         return (handoff.id, how) if done else (None, "it became final in this very moment")
 
-    async def own(self, session: SessionId, last_at_ns: int) -> tuple[Handoff | None, HandoffId, str | None]:
-        """The session's open handoff to write anew, or the id of the next; or why there is none to write."""
+    async def own(self, session: SessionId, worked_at_ns: int) -> tuple[Handoff | None, HandoffId, str | None]:
+        """The session's open handoff to write anew, or the id of the next; or why there is none to write.
+
+        worked_at_ns: its latest work. Its end alone, which may come a minute after its work was taken, is nothing new.
+        """
         await self._claims.ready()
         own = [h for h in self._claims.live() if h.session == session]
         manual = next((h for h in own if h.manual and h.state is HandoffState.OPEN), None)
         if manual is not None:
             return manual, manual.id, None
-        before: list[Handoff] = [h for h in own if h.manual]
+        before = await self._made_by_hand(session)
         for number in range(_MAX_HANDOFFS):
             identifier = automatic_handoff_id(session, number)
             known = await self._claims.find(identifier)
             if known is None or known.state is HandoffState.OPEN:
-                passed = next((h for h in before if (h.claimed_at_ns or h.changed_at_ns) >= last_at_ns), None)
+                passed = next((h for h in before if (h.claimed_at_ns or h.changed_at_ns) >= worked_at_ns), None)
                 if passed is not None and known is None:
                     return None, identifier, f"handoff {passed.id} tells of all of it, and is {passed.state}"
                 return known, identifier, None
             before.append(known)
         return None, HandoffId(""), f"it has had {_MAX_HANDOFFS} handoffs"
+
+    async def _made_by_hand(self, session: SessionId) -> list[Handoff]:
+        """What the session handed over by hand, also what became final long ago."""
+        ids = await self._reader.read(handoff_ids(session=session, limit=_MAX_HANDOFFS))
+        found = [await self._claims.find(HandoffId(identifier)) for identifier in ids]
+        return [handoff for handoff in found if handoff is not None and handoff.manual]
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 

@@ -390,3 +390,37 @@ def test_two_worktrees_are_told_apart(daemon, app, tmp_path):
     brief = Agent(daemon, "codex", "x1", other).start()
 
     assert f"in `{app}`" in brief
+
+
+@pytest.mark.promise("P7.8")
+def test_an_end_that_comes_after_the_work_was_taken_hands_nothing_over_again(daemon, app):
+    Agent(daemon, "codex", "x1", app, ago_s=60).works("Fix the parser for empty files")
+    taker = Agent(daemon, "claude-code", "c1", app)
+    taker.start()
+    taker.runs("make")
+    (claimed,) = in_state(daemon, app, "claimed")
+
+    Agent(daemon, "codex", "x1", app, ago_s=0.001).ends()  # Codex's window reports its end a minute late
+    closed(daemon)
+
+    assert [(h["id"], h["state"]) for h in handoffs(daemon, app)] == [(claimed["id"], "claimed")]
+    assert "is offered to you" not in Agent(daemon, "codex", "x2", app).start()
+
+
+@pytest.mark.promise("P7.8")
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_what_was_cancelled_does_not_come_back_when_its_session_is_only_opened_and_ended(daemon, app, by_hand):
+    giver = Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    if by_hand:
+        begun = {"cwd": str(app), "summary": "The parser is open.", "harness": "claude-code", "session": "c1"}
+        daemon.post("/api/v1/handoffs/begin", begun)
+    (cancelled,) = handoffs(daemon, app)
+    daemon.post("/api/v1/handoffs/cancel", {"handoff": cancelled["id"], "cwd": str(app)})
+
+    for count in (1, 2):
+        giver = Agent(daemon, "claude-code", "c1", app)
+        giver.start("resume")
+        giver.ends()
+        closed(daemon, count)
+
+    assert [(h["id"], h["state"]) for h in handoffs(daemon, app)] == [(cancelled["id"], "cancelled")]
