@@ -125,7 +125,8 @@ class Replies:
         await self._projector.reached(outcome.seq or 0)
         brief = await self._composer.compose(outcome.project, self._occasion(outcome, spec))
         known = self._given.get(session)
-        if known is not None and known.content == brief.content and event.reason not in _AGAIN:
+        is_told = known is not None and known.content == brief.content and event.reason not in _AGAIN
+        if is_told and brief.offer is None:  # an offer that it doesn't hold (any more) is news, in the same words too
             return replace(brief, text=sanitize(""))
         return brief
 

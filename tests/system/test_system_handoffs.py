@@ -424,3 +424,23 @@ def test_what_was_cancelled_does_not_come_back_when_its_session_is_only_opened_a
         closed(daemon, count)
 
     assert [(h["id"], h["state"]) for h in handoffs(daemon, app)] == [(cancelled["id"], "cancelled")]
+
+
+def test_who_gave_it_back_and_is_resumed_is_offered_it_again_and_takes_it_by_working(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files").ends()
+    closed(daemon)
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.prompt("what is this about?")
+    codex.stops("It is about the parser.")
+    in_state(daemon, app, "claimed")
+    codex.ends()
+    closed(daemon, 2)
+    (given_back,) = in_state(daemon, app, "open")
+
+    again = codex.start("resume")
+    codex.runs("make")
+
+    assert f"Handoff {given_back['id']} is offered to you" in again
+    (claimed,) = in_state(daemon, app, "claimed")
+    assert claimed["id"] == given_back["id"]
