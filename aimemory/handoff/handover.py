@@ -19,7 +19,9 @@ from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.model.session import SessionState
 from aimemory.privacy import Sanitized, sanitize, sanitize_tree
+from aimemory.sessions.quoting import clip, one_line
 from aimemory.sessions.reader import Sessions
+from aimemory.sessions.title import plain_title
 from aimemory.store.claims import Claims
 from aimemory.store.pages import Pages
 from aimemory.store.projects import Projects
@@ -29,6 +31,7 @@ from aimemory.wiki.frontmatter import edit_field, render
 _GIT_TIMEOUT_S = 2.0
 _MAX_HANDOFFS = 1000
 _DECLARED_BYTES = 16_384
+_TO_CHARS = 80
 
 NOTHING = sanitize_tree({})
 
@@ -286,14 +289,14 @@ def _manual_id(by: Party, now_ns: int) -> HandoffId:
 
 
 def _sanitised(declared: Declared) -> dict[str, Any]:
-    said: dict[str, Any] = sanitize_tree(
+    clean: dict[str, Any] = sanitize_tree(
         {
             "summary": declared.summary.strip(), "next_steps": declared.next_steps.strip(),
-            "title": " ".join(declared.title.split()), "to": declared.to,
+            "title": declared.title, "to": declared.to or "",
         },
         leaf_cap_bytes=_DECLARED_BYTES,
     ).value  # fmt: skip
-    return said
+    return clean | {"title": plain_title(clean["title"]), "to": clip(one_line(clean["to"]), _TO_CHARS) or None}
 
 
 def described(handoff: Handoff, page: str | None = None) -> dict[str, Any]:
