@@ -9,7 +9,7 @@ from aimemory.config import Config
 from aimemory.errors import Conflict, NotFound, UserError
 from aimemory.handoff.batons import Batons
 from aimemory.handoff.handover import NOTHING, Declared, Handover, described
-from aimemory.handoff.lifecycle import fold, taker
+from aimemory.handoff.lifecycle import fold, has, taker
 from aimemory.handoff.offers import Asking, Candidate, withheld
 from aimemory.handoff.survey import Surveyor
 from aimemory.index.events import SessionRow, closing_of, sessions
@@ -69,6 +69,8 @@ class Handoffs:
         self._actor = actor
         self._clock = clock
         self._title_of = title_of
+        self._takers: dict[HandoffId, int] = {}
+        """By which process a handoff was taken for a session that isn't known: it may ask again."""
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -175,13 +177,15 @@ class Handoffs:
         """Take a handoff: it, and what it carries as a fenced text. Raises Conflict that says who has it."""
         found = await self._find(handoff, caller)
         by = await self._party(caller)
-        if found.state is HandoffState.CLAIMED and found.claimed_by == by:
+        if has(found, by) or (found.state is HandoffState.CLAIMED and self._is_taker(found.id, caller)):
             return self._view(found, None), await self._text(found, by)
         if found.session is not None and found.session == by.session:
             raise UserError("This handoff is of your own session; another one can take it.")
         if self._claims.get(found.id) is None:  # provisional: the journal doesn't know it yet
             await self._claims.note(HandoffOp.OFFER, found.id, by, sanitize_tree(described(found)))
         taken = await self._batons.claim(found.id, by)
+        if by.session is None and caller.peer is not None:
+            self._takers[found.id] = caller.peer
         return self._view(taken, None), await self._text(taken, by)
 
     async def release(self, *, caller: Caller, handoff: str) -> HandoffView:
@@ -285,6 +289,9 @@ class Handoffs:
             if rows:
                 raise UserError(f"{name[:40]!r} fits several sessions: {', '.join(r.id for r in rows[:5])}.")
         raise NotFound(f"There is no session {name[:80]!r}. `aimemory sessions` lists them.")
+
+    def _is_taker(self, handoff: HandoffId, caller: Caller) -> bool:
+        return caller.peer is not None and self._takers.get(handoff) == caller.peer
 
     async def _party(self, caller: Caller) -> Party:
         found = await self._callers.find(caller)
