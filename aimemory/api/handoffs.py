@@ -92,12 +92,14 @@ class Handoffs:
             for found in await self._open(where.project, caller):
                 views.append(self._view(found.handoff, found.standing))
         shown = {view.id for view in views}
-        states = [state] if state else [s for s in HandoffState if s is not HandoffState.OPEN]
         projects = [where.project.id] if where.project else []
-        for identifier in await self._reader.read(handoff_ids(projects, states, limit=limit)):
-            handoff = await self._claims.find(HandoffId(identifier))
-            if handoff is not None and identifier not in shown:
-                views.append(self._view(handoff, None))
+        open_first = [["open"], [str(s) for s in HandoffState if s is not HandoffState.OPEN]]
+        for states in [[state]] if state else open_first:
+            for identifier in await self._reader.read(handoff_ids(projects, states, limit=limit)):
+                handoff = await self._claims.find(HandoffId(identifier))
+                if handoff is not None and identifier not in shown:
+                    views.append(self._view(handoff, None))
+                    shown.add(identifier)
         name = where.project.path if where.project else None
         return HandoffList(tuple(views[:limit]), name, where.how)
 
@@ -350,6 +352,8 @@ class Handoffs:
         standing = await self._standing(handoff) or Liveness.ENDED
         asking = Asking(session=SessionId("-"), harness=caller.harness, user=self._actor.user, cwd=caller.cwd)
         kept = withheld(Candidate(handoff, standing, handoff.page is None), asking)
+        if kept is None and not await self._surveyor.has_page(handoff):
+            kept = "its page is not where it was written"
         said = f"Handoff {handoff.id}: " + (
             f"not offered, for {kept}" if kept else "the next session here is offered it"
         )

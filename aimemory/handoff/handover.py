@@ -13,7 +13,7 @@ from aimemory.index.events import observations_of
 from aimemory.index.events import session as session_row
 from aimemory.index.handoffs import handoff_ids
 from aimemory.model.gitfacts import GitSummary
-from aimemory.model.handoff import Handoff, HandoffId, HandoffOp, HandoffState, Party, automatic_handoff_id
+from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party, automatic_handoff_id
 from aimemory.model.ids import SessionId, digest
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
@@ -156,6 +156,13 @@ class Handover:
         assert after is not None
         await self._set_status(after)
         return after
+
+    async def moved(self, handoff: Handoff, path: str) -> Handoff | None:
+        """Follow a page of this handoff that was found here; None while one lies where it was written."""
+        if handoff.page is None or handoff.state in FINAL or await self._pages.existing([handoff.page]):
+            return None
+        about = sanitize_tree(described(handoff, path) | {"why": "its page was moved by hand"})
+        return await self._claims.note(HandoffOp.OPEN, handoff.id, self._by_us(), about, must=False)
 
     async def _set_status(self, handoff: Handoff) -> None:
         if handoff.page is None:

@@ -99,6 +99,10 @@ class Surveyor:
             return Liveness.ENDED
         return liveness(row, self._clock.now_ns(), self._is_alive, self._quiet_ns)
 
+    async def has_page(self, handoff: Handoff) -> bool:
+        """Whether its page lies where it was written; what has none yet lacks nothing."""
+        return handoff.page is None or bool(await self._pages.existing([handoff.page]))
+
     async def _rows(self, project: Project) -> list[SessionRow]:
         latest = await self._reader.read(sessions([project.id], limit=_LOOK_BACK))
         known = {row.id for row in latest}

@@ -444,3 +444,34 @@ def test_who_gave_it_back_and_is_resumed_is_offered_it_again_and_takes_it_by_wor
     assert f"Handoff {given_back['id']} is offered to you" in again
     (claimed,) = in_state(daemon, app, "claimed")
     assert claimed["id"] == given_back["id"]
+
+
+@pytest.mark.parametrize("moved", ["default/app/handoffs/my own name.md", "default/app/later/one.md"])
+def test_a_page_that_a_person_moved_keeps_its_handoff(daemon, app, moved):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works().ends()
+    made = handed_over(daemon, app)
+    target = daemon.data.wiki / moved
+    target.parent.mkdir(exist_ok=True)
+    (daemon.data.wiki / made["page"]).rename(target)
+    now = daemon.get("/api/v1/why", cwd=str(app), about=made["id"])["steps"][-1]["said"]
+    daemon.post("/api/v1/page", {"title": "Any", "body": "A write takes in what changed outside.", "cwd": str(app)})
+    daemon.wait(lambda: handoffs(daemon, app)[0]["page"] == moved, "the move is seen")
+
+    codex = Agent(daemon, "codex", "x1", app)
+    brief = codex.start()
+    codex.runs("make")
+    codex.ends()
+
+    assert "not offered, for its page is not where it was written" in now
+    assert f"Handoff {made['id']} is offered to you" in brief and moved in brief
+    in_state(daemon, app, "done")
+    daemon.wait(lambda: "status: done" in target.read_text(), "the page's status follows")
+
+
+def test_all_open_handoffs_are_listed(daemon, app):
+    for number in range(25):
+        daemon.post("/api/v1/handoffs/begin", {"cwd": str(app), "summary": f"Part {number} is open."})
+
+    listed = handoffs(daemon, app, limit=200)
+
+    assert len({one["id"] for one in listed}) == len(listed) == 25
