@@ -9,7 +9,7 @@ from aimemory.config import Config
 from aimemory.errors import Conflict, NotFound, UserError
 from aimemory.handoff.batons import Batons
 from aimemory.handoff.handover import NOTHING, Declared, Handover, described
-from aimemory.handoff.lifecycle import fold, taker
+from aimemory.handoff.lifecycle import fold, has, taker
 from aimemory.handoff.offers import Asking, Candidate, withheld
 from aimemory.handoff.survey import Surveyor
 from aimemory.index.events import SessionRow, closing_of, sessions
@@ -69,6 +69,8 @@ class Handoffs:
         self._actor = actor
         self._clock = clock
         self._title_of = title_of
+        self._takers: dict[HandoffId, int] = {}
+        """By which process a handoff was taken for a session that isn't known: it may ask again."""
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -90,12 +92,14 @@ class Handoffs:
             for found in await self._open(where.project, caller):
                 views.append(self._view(found.handoff, found.standing))
         shown = {view.id for view in views}
-        states = [state] if state else [s for s in HandoffState if s is not HandoffState.OPEN]
         projects = [where.project.id] if where.project else []
-        for identifier in await self._reader.read(handoff_ids(projects, states, limit=limit)):
-            handoff = await self._claims.find(HandoffId(identifier))
-            if handoff is not None and identifier not in shown:
-                views.append(self._view(handoff, None))
+        open_first = [["open"], [str(s) for s in HandoffState if s is not HandoffState.OPEN]]
+        for states in [[state]] if state else open_first:
+            for identifier in await self._reader.read(handoff_ids(projects, states, limit=limit)):
+                handoff = await self._claims.find(HandoffId(identifier))
+                if handoff is not None and identifier not in shown:
+                    views.append(self._view(handoff, None))
+                    shown.add(identifier)
         name = where.project.path if where.project else None
         return HandoffList(tuple(views[:limit]), name, where.how)
 
@@ -175,13 +179,15 @@ class Handoffs:
         """Take a handoff: it, and what it carries as a fenced text. Raises Conflict that says who has it."""
         found = await self._find(handoff, caller)
         by = await self._party(caller)
-        if found.state is HandoffState.CLAIMED and found.claimed_by == by:
+        if has(found, by) or (found.state is HandoffState.CLAIMED and self._is_taker(found.id, caller)):
             return self._view(found, None), await self._text(found, by)
         if found.session is not None and found.session == by.session:
             raise UserError("This handoff is of your own session; another one can take it.")
         if self._claims.get(found.id) is None:  # provisional: the journal doesn't know it yet
             await self._claims.note(HandoffOp.OFFER, found.id, by, sanitize_tree(described(found)))
         taken = await self._batons.claim(found.id, by)
+        if by.session is None and caller.peer is not None:
+            self._takers[found.id] = caller.peer
         return self._view(taken, None), await self._text(taken, by)
 
     async def release(self, *, caller: Caller, handoff: str) -> HandoffView:
@@ -286,6 +292,9 @@ class Handoffs:
                 raise UserError(f"{name[:40]!r} fits several sessions: {', '.join(r.id for r in rows[:5])}.")
         raise NotFound(f"There is no session {name[:80]!r}. `aimemory sessions` lists them.")
 
+    def _is_taker(self, handoff: HandoffId, caller: Caller) -> bool:
+        return caller.peer is not None and self._takers.get(handoff) == caller.peer
+
     async def _party(self, caller: Caller) -> Party:
         found = await self._callers.find(caller)
         harness = caller.harness or (found.row.harness if found.row is not None else None)
@@ -343,6 +352,8 @@ class Handoffs:
         standing = await self._standing(handoff) or Liveness.ENDED
         asking = Asking(session=SessionId("-"), harness=caller.harness, user=self._actor.user, cwd=caller.cwd)
         kept = withheld(Candidate(handoff, standing, handoff.page is None), asking)
+        if kept is None and not await self._surveyor.has_page(handoff):
+            kept = "its page is not where it was written"
         said = f"Handoff {handoff.id}: " + (
             f"not offered, for {kept}" if kept else "the next session here is offered it"
         )

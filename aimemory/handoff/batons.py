@@ -27,6 +27,8 @@ _COMMANDS = {
 }  # fmt: skip
 """What a person may write as `status` of a handoff's page."""
 
+_FRONT_BYTES = 8_192
+
 
 @dataclass(frozen=True, slots=True)
 class _Taking:
@@ -75,7 +77,7 @@ class Batons:
 
     def on_edit(self, path: str, raw: bytes) -> None:
         """A page was edited by hand: a `status` that a person wrote in a handoff's page is a command."""
-        if "/handoffs/" in path:
+        if b"\nhandoff:" in raw[:_FRONT_BYTES]:
             self._edited[path] = raw
             self._wake.set()
 
@@ -110,9 +112,11 @@ class Batons:
         front = split(raw.decode("utf-8", "replace")).front or {}
         name, status = front.get("handoff"), front.get("status")
         handoff = await self._claims.find(HandoffId(name)) if isinstance(name, str) else None
-        if handoff is None or handoff.page != path or not isinstance(status, str):
+        if handoff is not None and handoff.page != path:
+            handoff = await self._handover.moved(handoff, path)
+        if handoff is None:
             return f"{path}: no handoff of ours"
-        op = _COMMANDS.get(status.strip().lower())
+        op = _COMMANDS.get(status.strip().lower()) if isinstance(status, str) else None
         if op is None or handoff.state in FINAL:
             return f"{handoff.id}: nothing to do"
         about = sanitize_tree({"why": "its page says so, edited by hand"})

@@ -11,14 +11,17 @@ from aimemory.handoff.generated import Generated, front_fields
 from aimemory.handoff.used import used_since
 from aimemory.index.events import observations_of
 from aimemory.index.events import session as session_row
+from aimemory.index.handoffs import handoff_ids
 from aimemory.model.gitfacts import GitSummary
-from aimemory.model.handoff import Handoff, HandoffId, HandoffOp, HandoffState, Party, automatic_handoff_id
+from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party, automatic_handoff_id
 from aimemory.model.ids import SessionId, digest
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.model.session import SessionState
 from aimemory.privacy import Sanitized, sanitize, sanitize_tree
+from aimemory.sessions.quoting import clip, one_line
 from aimemory.sessions.reader import Sessions
+from aimemory.sessions.title import plain_title
 from aimemory.store.claims import Claims
 from aimemory.store.pages import Pages
 from aimemory.store.projects import Projects
@@ -28,6 +31,7 @@ from aimemory.wiki.frontmatter import edit_field, render
 _GIT_TIMEOUT_S = 2.0
 _MAX_HANDOFFS = 1000
 _DECLARED_BYTES = 16_384
+_TO_CHARS = 80
 
 NOTHING = sanitize_tree({})
 
@@ -162,6 +166,13 @@ class Handover:
         await self._set_status(after)
         return after
 
+    async def moved(self, handoff: Handoff, path: str) -> Handoff | None:
+        """Follow a page of this handoff that was found here; None while one lies where it was written."""
+        if handoff.page is None or handoff.state in FINAL or await self._pages.existing([handoff.page]):
+            return None
+        about = sanitize_tree(described(handoff, path) | {"why": "its page was moved by hand"})
+        return await self._claims.note(HandoffOp.OPEN, handoff.id, self._by_us(), about, must=False)
+
     async def _set_status(self, handoff: Handoff) -> None:
         if handoff.page is None:
             return
@@ -180,7 +191,7 @@ class Handover:
         self, state: SessionState, project: Project, git: GitSummary | None, session_page: str | None, how: str, *,
         continues: HandoffId | None, declared: Declared | None = None,
     ) -> tuple[HandoffId | None, str]:  # fmt: skip
-        known, identifier, refused = await self.own(state.id, state.last_at_ns)
+        known, identifier, refused = await self.own(state.id, state.worked_at_ns)
         if refused is not None:
             return None, refused
         draft = known or Handoff(
@@ -224,24 +235,33 @@ class Handover:
         done = await self._claims.note(HandoffOp.OPEN, handoff.id, self._by_us(handoff), about, must=False)
         return (handoff.id, how) if done else (None, "it became final in this very moment")
 
-    async def own(self, session: SessionId, last_at_ns: int) -> tuple[Handoff | None, HandoffId, str | None]:
-        """The session's open handoff to write anew, or the id of the next; or why there is none to write."""
+    async def own(self, session: SessionId, worked_at_ns: int) -> tuple[Handoff | None, HandoffId, str | None]:
+        """The session's open handoff to write anew, or the id of the next; or why there is none to write.
+
+        worked_at_ns: its latest work. Its end alone, which may come a minute after its work was taken, is nothing new.
+        """
         await self._claims.ready()
         own = [h for h in self._claims.live() if h.session == session]
         manual = next((h for h in own if h.manual and h.state is HandoffState.OPEN), None)
         if manual is not None:
             return manual, manual.id, None
-        before: list[Handoff] = [h for h in own if h.manual]
+        before = await self._made_by_hand(session)
         for number in range(_MAX_HANDOFFS):
             identifier = automatic_handoff_id(session, number)
             known = await self._claims.find(identifier)
             if known is None or known.state is HandoffState.OPEN:
-                passed = next((h for h in before if (h.claimed_at_ns or h.changed_at_ns) >= last_at_ns), None)
+                passed = next((h for h in before if (h.claimed_at_ns or h.changed_at_ns) >= worked_at_ns), None)
                 if passed is not None and known is None:
                     return None, identifier, f"handoff {passed.id} tells of all of it, and is {passed.state}"
                 return known, identifier, None
             before.append(known)
         return None, HandoffId(""), f"it has had {_MAX_HANDOFFS} handoffs"
+
+    async def _made_by_hand(self, session: SessionId) -> list[Handoff]:
+        """What the session handed over by hand, also what became final long ago."""
+        ids = await self._reader.read(handoff_ids(session=session, limit=_MAX_HANDOFFS))
+        found = [await self._claims.find(HandoffId(identifier)) for identifier in ids]
+        return [handoff for handoff in found if handoff is not None and handoff.manual]
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 
@@ -285,14 +305,14 @@ def _manual_id(by: Party, now_ns: int) -> HandoffId:
 
 
 def _sanitised(declared: Declared) -> dict[str, Any]:
-    said: dict[str, Any] = sanitize_tree(
+    clean: dict[str, Any] = sanitize_tree(
         {
             "summary": declared.summary.strip(), "next_steps": declared.next_steps.strip(),
-            "title": " ".join(declared.title.split()), "to": declared.to,
+            "title": declared.title, "to": declared.to or "",
         },
         leaf_cap_bytes=_DECLARED_BYTES,
     ).value  # fmt: skip
-    return said
+    return clean | {"title": plain_title(clean["title"]), "to": clip(one_line(clean["to"]), _TO_CHARS) or None}
 
 
 def described(handoff: Handoff, page: str | None = None) -> dict[str, Any]:

@@ -90,7 +90,14 @@ def changes_nothing(handoff: Handoff | None, op: HandoffOp, by: Party) -> bool:
         return by.session is not None and handoff.offered_at_ns(by.session) is not None
     if op is HandoffOp.TELL:
         return by.session in handoff.told
-    return op is HandoffOp.CLAIM and handoff.state is HandoffState.CLAIMED and handoff.claimed_by == by
+    return op is HandoffOp.CLAIM and has(handoff, by)
+
+
+def has(handoff: Handoff, by: Party) -> bool:
+    """Whether it is this party that has taken it. Two agents of one harness whose sessions are not known look alike: of
+    them that is never said."""
+    is_known = by.session is not None or by.harness is None
+    return is_known and handoff.state is HandoffState.CLAIMED and handoff.claimed_by == by
 
 
 def taker(handoff: Handoff) -> str:
@@ -98,7 +105,10 @@ def taker(handoff: Handoff) -> str:
     by = handoff.claimed_by
     if by is None or handoff.claimed_at_ns is None:
         return "nobody"
-    who = f"{by.harness or 'an agent'} (session {by.session})" if by.session else f"{by.user} at the command line"
+    if by.session:
+        who = f"{by.harness or 'an agent'} (session {by.session})"
+    else:
+        who = f"{by.harness} (session not known)" if by.harness else f"{by.user} at the command line"
     return f"{who} at {_when(handoff.claimed_at_ns)}"
 
 

@@ -99,6 +99,10 @@ class Surveyor:
             return Liveness.ENDED
         return liveness(row, self._clock.now_ns(), self._is_alive, self._quiet_ns)
 
+    async def has_page(self, handoff: Handoff) -> bool:
+        """Whether its page lies where it was written; what has none yet lacks nothing."""
+        return handoff.page is None or bool(await self._pages.existing([handoff.page]))
+
     async def _rows(self, project: Project) -> list[SessionRow]:
         latest = await self._reader.read(sessions([project.id], limit=_LOOK_BACK))
         known = {row.id for row in latest}
@@ -141,7 +145,7 @@ class Surveyor:
         return found
 
     async def _draft(self, state: SessionState, row: SessionRow) -> Handoff | None:
-        known, identifier, refused = await self._handover.own(state.id, state.last_at_ns)
+        known, identifier, refused = await self._handover.own(state.id, state.worked_at_ns)
         if refused is not None:
             return None
         checkout = None if state.cwd is None else await self._projects.checkout(state.cwd) or state.cwd

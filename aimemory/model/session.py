@@ -88,7 +88,8 @@ class SessionState:
     transcript: what the transcript added, or why it did not; None where nobody asked. from_transcript: some of what is
     listed is known from there alone. tokens: by kind, from there.
     *_more: how often something was touched or run that the bounded collections no longer list.
-    first_at_ns, last_at_ns: capture times. ended_at_ns: the end event (of several the first) that nothing reopened.
+    first_at_ns, last_at_ns: capture times. worked_at_ns: of the latest request, tool call or answer; 0 without any.
+    ended_at_ns: the end event (of several the first) that nothing reopened.
     process: the harness's, as the latest event that tells it does; None where it is unknown.
     last_seq: highest journal position folded in. tail_seq: position of the latest by capture time.
     """
@@ -103,6 +104,7 @@ class SessionState:
     process: Process | None = None
     first_at_ns: int = 0
     last_at_ns: int = 0
+    worked_at_ns: int = 0
     ended_at_ns: int | None = None
     end_reason: str | None = None
     goal: str | None = None

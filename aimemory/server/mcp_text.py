@@ -146,9 +146,10 @@ def conflict_text(error: Conflict) -> str:
         parts += ["The current text is:", fenced(shown)]
         if taken < len(error.current):
             parts.append(f"Cut after {taken} of {len(error.current)} characters; memory_read_page reads the rest.")
-    parts.append(
-        "Nothing was written. Read the page again, put your change into that text and write it with its version."
-    )
+    if error.version or error.current is not None:  # else it is no page that was to be written
+        parts.append(
+            "Nothing was written. Read the page again, put your change into that text and write it with its version."
+        )
     return "\n".join(parts)
 
 

@@ -146,7 +146,8 @@ class Replies:
         brief = await self._composer.compose(outcome.project, self._occasion(outcome, spec))
         known = self._given.get(session)
         is_known = known is not None and known.content == brief.content
-        if is_known and (event.kind is EventKind.PROMPT or event.reason in _GOES_ON):
+        goes_on = event.kind is EventKind.PROMPT or event.reason in _GOES_ON
+        if is_known and goes_on and brief.offer is None:  # an offer that it doesn't hold (any more) is news in any case
             return replace(brief, text=sanitize(""))
         return brief
 

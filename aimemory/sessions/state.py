@@ -34,6 +34,9 @@ Claude Code 2.1.197 starts its StopFailure and SessionEnd hooks at once, and the
 
 _OPENING_KINDS = frozenset({EventKind.SESSION_START, EventKind.PROMPT, EventKind.PRE_TOOL})
 
+_WORK_KINDS = frozenset({EventKind.PRE_TOOL, EventKind.POST_TOOL, EventKind.TURN_END})
+"""Beside a request: what a session did. A start or an end adds nothing to hand over."""
+
 _CONTROL_COMMAND = re.compile(
     r"/(?:agents|bug|clear|compact|config|context|cost|doctor|exit|export|help|hooks|login|logout|mcp|memory|model|new|"
     r"permissions|plugin|quit|resume|rewind|settings|status|statusline|terminal-setup|theme|undo|usage|vim)"
@@ -84,7 +87,7 @@ def apply(state: SessionState, observation: Observation) -> bool:
     """
     if (observation.at_ns, observation.seq) <= (state.last_at_ns, state.tail_seq):
         return False
-    event, kind = observation.event, observation.event.kind
+    event, kind, asked = observation.event, observation.event.kind, state.prompt_count
     if state.ended_at_ns is not None and _reopens(state.ended_at_ns, observation):
         state.ended_at_ns = None
         state.end_reason = None
@@ -109,6 +112,8 @@ def apply(state: SessionState, observation: Observation) -> bool:
         state.compactions += not event.event.lower().startswith("post")
     elif kind is EventKind.NOTE and event.text and len(state.notes) < MAX_NOTES:
         state.notes.append(event.text[:PROMPT_CHARS])
+    if kind in _WORK_KINDS or state.prompt_count > asked:
+        state.worked_at_ns = observation.at_ns
     if _is_interrupt(event):
         state.interrupted = True
         state.turn_open = False

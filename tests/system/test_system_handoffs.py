@@ -390,3 +390,88 @@ def test_two_worktrees_are_told_apart(daemon, app, tmp_path):
     brief = Agent(daemon, "codex", "x1", other).start()
 
     assert f"in `{app}`" in brief
+
+
+@pytest.mark.promise("P7.8")
+def test_an_end_that_comes_after_the_work_was_taken_hands_nothing_over_again(daemon, app):
+    Agent(daemon, "codex", "x1", app, ago_s=60).works("Fix the parser for empty files")
+    taker = Agent(daemon, "claude-code", "c1", app)
+    taker.start()
+    taker.runs("make")
+    (claimed,) = in_state(daemon, app, "claimed")
+
+    Agent(daemon, "codex", "x1", app, ago_s=0.001).ends()  # Codex's window reports its end a minute late
+    closed(daemon)
+
+    assert [(h["id"], h["state"]) for h in handoffs(daemon, app)] == [(claimed["id"], "claimed")]
+    assert "is offered to you" not in Agent(daemon, "codex", "x2", app).start()
+
+
+@pytest.mark.promise("P7.8")
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_what_was_cancelled_does_not_come_back_when_its_session_is_only_opened_and_ended(daemon, app, by_hand):
+    giver = Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    if by_hand:
+        begun = {"cwd": str(app), "summary": "The parser is open.", "harness": "claude-code", "session": "c1"}
+        daemon.post("/api/v1/handoffs/begin", begun)
+    (cancelled,) = handoffs(daemon, app)
+    daemon.post("/api/v1/handoffs/cancel", {"handoff": cancelled["id"], "cwd": str(app)})
+
+    for count in (1, 2):
+        giver = Agent(daemon, "claude-code", "c1", app)
+        giver.start("resume")
+        giver.ends()
+        closed(daemon, count)
+
+    assert [(h["id"], h["state"]) for h in handoffs(daemon, app)] == [(cancelled["id"], "cancelled")]
+
+
+def test_who_gave_it_back_and_is_resumed_is_offered_it_again_and_takes_it_by_working(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files").ends()
+    closed(daemon)
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.prompt("what is this about?")
+    codex.stops("It is about the parser.")
+    in_state(daemon, app, "claimed")
+    codex.ends()
+    closed(daemon, 2)
+    (given_back,) = in_state(daemon, app, "open")
+
+    again = codex.start("resume")
+    codex.runs("make")
+
+    assert f"Handoff {given_back['id']} is offered to you" in again
+    (claimed,) = in_state(daemon, app, "claimed")
+    assert claimed["id"] == given_back["id"]
+
+
+@pytest.mark.parametrize("moved", ["default/app/handoffs/my own name.md", "default/app/later/one.md"])
+def test_a_page_that_a_person_moved_keeps_its_handoff(daemon, app, moved):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works().ends()
+    made = handed_over(daemon, app)
+    target = daemon.data.wiki / moved
+    target.parent.mkdir(exist_ok=True)
+    (daemon.data.wiki / made["page"]).rename(target)
+    now = daemon.get("/api/v1/why", cwd=str(app), about=made["id"])["steps"][-1]["said"]
+    daemon.post("/api/v1/page", {"title": "Any", "body": "A write takes in what changed outside.", "cwd": str(app)})
+    daemon.wait(lambda: handoffs(daemon, app)[0]["page"] == moved, "the move is seen")
+
+    codex = Agent(daemon, "codex", "x1", app)
+    brief = codex.start()
+    codex.runs("make")
+    codex.ends()
+
+    assert "not offered, for its page is not where it was written" in now
+    assert f"Handoff {made['id']} is offered to you" in brief and moved in brief
+    in_state(daemon, app, "done")
+    daemon.wait(lambda: "status: done" in target.read_text(), "the page's status follows")
+
+
+def test_all_open_handoffs_are_listed(daemon, app):
+    for number in range(25):
+        daemon.post("/api/v1/handoffs/begin", {"cwd": str(app), "summary": f"Part {number} is open."})
+
+    listed = handoffs(daemon, app, limit=200)
+
+    assert len({one["id"] for one in listed}) == len(listed) == 25
