@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sessions": ("handoffs", "Sessions of this project, or one of them."),
     "trail": ("handoffs", "Who worked here and who took what from whom."),
     "why": ("handoffs", "Why a handoff was or wasn't written, offered, taken."),
-    "demo": ("demo", "Ten seconds: two scripted agents, a crash, one baton."),
+    "demo": ("demo", "Two scripted agents, a crash, one handoff: a few seconds."),
     "preview": ("preview", "What the next agent would be told here, from transcripts alone."),
     "reindex": ("upkeep", "Rebuild the search index from the files."),
     "connect": ("connect", "Register hooks and the MCP server with coding agents."),
