@@ -5,6 +5,7 @@ from importlib import import_module
 import click
 
 from aimemory import __version__
+from aimemory.config import no_color
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("lifecycle", "Start the daemon in the background and wait until it answers."),
@@ -71,3 +72,5 @@ class _Lazy(click.Group):
 @click.version_option(__version__, prog_name="aimemory")
 def cli() -> None:
     """Long-term memory and handoffs for AI coding agents: local first, in plain markdown."""
+    if no_color():
+        click.get_current_context().color = False

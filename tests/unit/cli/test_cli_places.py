@@ -3,6 +3,7 @@
 import json
 import os
 
+import click
 import pytest
 from click.testing import CliRunner
 from desk import Desk
@@ -80,3 +81,18 @@ def test_examples_stand_one_a_line(desk):
 def test_numbers_and_their_words_agree(number, said):
     assert counted(number, "page") == said
     assert counted(1, "file edited", "files edited") == "1 file edited"
+
+
+@pytest.mark.parametrize(("value", "styled"), [("1", False), ("", True)])
+def test_no_color_takes_the_styles_away(desk, monkeypatch, value, styled):
+    monkeypatch.setenv("NO_COLOR", value)
+    seen = []
+
+    @click.command()
+    def probe():
+        seen.append(click.get_current_context().color)
+
+    monkeypatch.setattr(type(cli), "get_command", lambda self, ctx, name: probe)
+    typed("status")
+
+    assert (seen[0] is not False) is styled
