@@ -10,13 +10,14 @@ PIP = .venv/bin/python -m pip --disable-pip-version-check -q
 help:  ## this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-up: .venv/installed  ## install and start the daemon, and show it working
+up: .venv/installed  ## install, start the daemon, say what to try
 	@.venv/bin/python -m aimemory up
 	@echo
 	@echo 'Try next:'
-	@echo "  .venv/bin/aimemory write 'Hello' --body 'The first page of this memory.'"
-	@echo '  .venv/bin/aimemory search first page'
-	@echo '  .venv/bin/aimemory status'
+	@echo '  .venv/bin/aimemory demo            two scripted agents, a crash, one handoff: a few seconds'
+	@echo '  .venv/bin/aimemory preview ~/app   what the next agent would be told where Claude Code or Codex worked'
+	@echo '  .venv/bin/aimemory connect         what would change in their settings; --apply writes it'
+	@echo '  .venv/bin/aimemory status          what runs, what was captured, what is wrong'
 	@echo 'Stop it with: make down'
 
 down:  ## stop the daemon

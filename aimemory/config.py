@@ -135,6 +135,11 @@ HARNESS_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
 """The `home_variable`s of the harnesses' data files, which lie above this layer; a test compares them."""
 
 
+def no_color() -> bool:
+    """Does the user want plain text, as https://no-color.org has it?"""
+    return bool(os.environ.get("NO_COLOR"))
+
+
 def load_place(env: Mapping[str, str] | None = None) -> Config:
     """The configuration with defaults only, for what needs no more than the data directory: asking and stopping must
     work when the settings are broken."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from aimemory.cli.output import clean, json_option, note, print_json, translated
+from aimemory.cli.output import clean, examples, json_option, note, print_json, translated
 from aimemory.config import load_config
 from aimemory.datadir import DataDir, write_atomic
 from aimemory.errors import Unavailable, UserError
@@ -15,7 +15,7 @@ from aimemory.model.protocols import rfc3339_local
 from aimemory.privacy.folders import OFF, ON, Table, off_by, read, render, switched
 
 
-@click.command(epilog="Examples: aimemory off   ·   aimemory off ~/private   ·   aimemory off --list")
+@click.command(epilog=examples("aimemory off", "aimemory off ~/private", "aimemory off --list"))
 @click.argument("directory", required=False, type=click.Path(file_okay=False))
 @click.option("--list", "as_list", is_flag=True, help="Show all folders that were switched, and change nothing.")
 @json_option
@@ -33,7 +33,7 @@ def off(directory: str | None, as_list: bool, as_json: bool) -> None:
     _turn(directory, OFF, as_json)
 
 
-@click.command(epilog="Examples: aimemory on   ·   aimemory on ~/private/blog")
+@click.command(epilog=examples("aimemory on", "aimemory on ~/private/blog"))
 @click.argument("directory", required=False, type=click.Path(file_okay=False))
 @json_option
 @translated
@@ -46,7 +46,11 @@ def on(directory: str | None, as_json: bool) -> None:
 
 
 def _turn(directory: str | None, mode: str, as_json: bool) -> None:
-    path = os.path.realpath(directory or ".")
+    try:
+        path = os.path.realpath(directory or ".")
+    except FileNotFoundError:
+        verb = "off" if mode == OFF else "on"
+        raise UserError(f"The working directory does not exist any more. Name a folder: aimemory {verb} DIR") from None
     data = load_config().data
     try:
         before, table = switch(data, path, mode)

@@ -12,7 +12,7 @@ import click
 
 from aimemory.cli.agents import Known, chosen, is_detected, known_agents, launchers, looked_for, state_data
 from aimemory.cli.client import Client
-from aimemory.cli.output import clean, cleaned, json_option, note, print_json, translated
+from aimemory.cli.output import clean, cleaned, examples, json_option, note, print_json, translated
 from aimemory.cli.selftest import SelfTest, self_test
 from aimemory.config import Config, load_config, load_place
 from aimemory.errors import NotFound
@@ -46,7 +46,7 @@ class _Run:
 
 
 @click.command(
-    epilog="Examples: aimemory connect   ·   aimemory connect --apply   ·   aimemory connect codex --only hooks --apply"
+    epilog=examples("aimemory connect", "aimemory connect --apply", "aimemory connect codex --only hooks --apply")
 )
 @click.argument("harness", nargs=-1)
 @_APPLY
@@ -73,7 +73,7 @@ def connect(harness: tuple[str, ...], wanted: bool, only: Part | None, as_json: 
     _report(_Run(run.agents, run.done, True, False, found), config, as_json)
 
 
-@click.command(epilog="Examples: aimemory disconnect   ·   aimemory disconnect codex --apply")
+@click.command(epilog=examples("aimemory disconnect", "aimemory disconnect codex --apply"))
 @click.argument("harness", nargs=-1)
 @_APPLY
 @_ONLY
@@ -173,13 +173,18 @@ def _as_data(run: _Run, states: list[State], places: Launchers) -> dict[str, Any
 def _print(run: _Run, states: list[State], places: Launchers) -> None:
     agents = {agent.id: agent for agent in run.agents}
     for done in run.done:
-        _print_change(done, run, _ours(agents[done.change.agent], places))
+        if _is_written(done):
+            click.echo(clean(diff(done.change, _ours(agents[done.change.agent], places))))
+    for done in run.done:  # after all diffs, which are long
+        _print_outcome(done, run)
     for test in run.tests:
         (click.echo if test.ok else note)(f"{agents[test.agent].title}: {clean(test.said)}")
     if run.applied and not run.removing:
         for state in states:
             if state.hooks is not None and state.hooks.detail and state.hooks.code != "unreadable":
                 click.echo(cleaned(f"{state.title}: hooks {state.hooks.code}. {state.hooks.detail}"))
+        if any(_is_written(done) for done in run.done):
+            note("Sessions that run already don't see this: begin a new one.")
     if not run.applied and not run.removing:
         for agent in run.agents:
             if (off := switched_off(agent)) is not None:
@@ -188,7 +193,12 @@ def _print(run: _Run, states: list[State], places: Launchers) -> None:
         note("Nothing was written. Add --apply to write this.")
 
 
-def _print_change(done: Done, run: _Run, ours: list[str]) -> None:
+def _is_written(done: Done) -> bool:
+    """Was this file changed, or would it be?"""
+    return done.change.problem is None and done.error is None and done.change.action != "none"
+
+
+def _print_outcome(done: Done, run: _Run) -> None:
     change = done.change
     head = f"{change.title}: {change.path}"
     if change.problem is not None:
@@ -200,10 +210,8 @@ def _print_change(done: Done, run: _Run, ours: list[str]) -> None:
         note(clean(f"{head}: {done.error}"))
     elif change.action == "none":
         click.echo(clean(f"{head}: {'holds nothing of ours' if run.removing else 'is up to date'}."))
-    else:
-        click.echo(clean(diff(change, ours)))
-        if run.applied:
-            click.echo(clean(f"{head}: {_verb(change)}."))
+    elif run.applied:
+        click.echo(clean(f"{head}: {_verb(change)}."))
     if done.backup is not None:
         click.echo(clean(f"  before: {done.backup}"))
     for text in change.notes:

@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from aimemory.cli.client import Client, start_daemon, wait_until_down
-from aimemory.cli.output import clean, translated
+from aimemory.cli.output import clean, examples, translated
 from aimemory.config import Config, load_config
 from aimemory.datadir import lock_holder
 from aimemory.errors import Unavailable, UserError
@@ -129,11 +129,11 @@ class _Agent:
         self.event(event, tool_name=tool, tool_input=dict(given), tool_use_id=name, **more)
 
 
-@click.command(epilog="Examples: aimemory demo   ·   aimemory demo --keep   (leaves its files for a look)")
+@click.command(epilog=examples("aimemory demo", "aimemory demo --keep   (leaves its files for a look)"))
 @click.option("--keep", is_flag=True, help="Leave the temporary folder with its repository and its wiki.")
 @translated
 def demo(keep: bool) -> None:
-    """Ten seconds: two scripted agents in a temporary repository, a crash, a false "tests pass", and the baton.
+    """Two scripted agents in a temporary repository, a crash, a false "tests pass", and the baton.
 
     Real hooks, a real daemon with a data directory of its own, real test runs. Your data and your agents' settings are
     not touched.
@@ -254,5 +254,6 @@ def _line(who: str, text: str) -> None:
 
 
 def _block(brief: str) -> None:
+    width = max(40, min(110, shutil.get_terminal_size((110, 24)).columns))
     for line in brief.splitlines():
-        click.echo(textwrap.fill(clean(line), 110, initial_indent="  │ ", subsequent_indent="  │   "))
+        click.echo(textwrap.fill(clean(line), width, initial_indent="  │ ", subsequent_indent="  │   "))

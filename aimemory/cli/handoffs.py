@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from aimemory.cli.client import Client
-from aimemory.cli.output import clean, json_option, note, print_json, translated
-from aimemory.cli.pages import here, project_option
+from aimemory.cli.output import clean, counted, examples, json_option, note, print_json, translated
+from aimemory.cli.pages import here, needs_place, project_option
 from aimemory.config import load_config
 from aimemory.errors import UserError
 
@@ -15,7 +15,7 @@ _STATES = ("open", "claimed", "done", "cancelled", "expired")
 
 
 @click.command(
-    epilog="Examples: aimemory handoffs   ·   aimemory handoffs 3f9a1c   ·   aimemory handoffs --state open --json"
+    epilog=examples("aimemory handoffs", "aimemory handoffs 3f9a1c", "aimemory handoffs --state open --json")
 )
 @click.argument("handoff", required=False)
 @click.option("--state", type=click.Choice(_STATES), help="Only these.")
@@ -61,6 +61,9 @@ def begin(summary: str | None, as_json: bool, **rest: str | None) -> None:
         if sys.stdin.isatty():
             raise UserError("Give the summary with --summary or on standard input.")
         summary = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if not summary.strip():
+        raise UserError("The summary is empty. Say in it what is done, what is open and what failed.")
+    needs_place(rest)
     view = Client(load_config()).post("/api/v1/handoffs/begin", {"summary": summary, "cwd": here(), **rest})
     if as_json:
         print_json(view)
@@ -98,7 +101,7 @@ def cancel(handoff_id: str, reason: str, as_json: bool) -> None:
     _change("cancel", handoff_id, as_json, reason=reason)
 
 
-@click.command(epilog="Examples: aimemory sessions   ·   aimemory sessions 8c1d4d --json")
+@click.command(epilog=examples("aimemory sessions", "aimemory sessions 8c1d4d --json"))
 @click.argument("session", required=False)
 @click.option("-n", "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Number of sessions.")
 @project_option
@@ -137,7 +140,7 @@ def trail(limit: int, project: str | None, as_json: bool) -> None:
         note("No session was recorded here yet.")
 
 
-@click.command(epilog="Examples: aimemory why   ·   aimemory why 8c1d4d   (a session or a handoff)")
+@click.command(epilog=examples("aimemory why", "aimemory why 8c1d4d   (a session or a handoff)"))
 @click.argument("about", required=False)
 @project_option
 @json_option
@@ -180,8 +183,10 @@ def _print_session(view: dict[str, Any]) -> None:
     click.echo(
         f"{view['id']}  {view['started'][:16].replace('T', ' ')}  {title}  [{view['harness']}, {view['standing']}]"
     )
-    facts = [f"{view['prompts']} requests", f"{view['tools']} tool calls", f"{view['files']} files edited"]
-    facts += [f"{view['failing']} commands failing"] * bool(view["failing"]) + [view["page"] or view["cwd"] or ""]
+    facts = [counted(view["prompts"], "request"), counted(view["tools"], "tool call")]
+    facts += [counted(view["files"], "file edited", "files edited")] * bool(view["files"])
+    facts += [counted(view["failing"], "command failing", "commands failing")] * bool(view["failing"])
+    facts.append(view["page"] or view["cwd"] or "")
     click.echo(f"              {click.style(clean(' · '.join(fact for fact in facts if fact)), fg='cyan')}")
 
 

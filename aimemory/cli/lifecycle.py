@@ -10,11 +10,11 @@ import click
 from aimemory import __version__
 from aimemory.cli.agents import state_data, states
 from aimemory.cli.client import Client, start_daemon, wait_until_down
-from aimemory.cli.output import clean, cleaned, json_option, note, print_json, translated
+from aimemory.cli.output import clean, cleaned, counted, examples, json_option, note, print_json, translated
 from aimemory.cli.service import UNITS, is_installed, systemctl
 from aimemory.config import Config, load_config, load_place
 from aimemory.datadir import lock_holder
-from aimemory.errors import Unavailable, UserError
+from aimemory.errors import AimemoryError, Unavailable, UserError
 
 _STOP_LIMIT_S = 8.0
 
@@ -111,7 +111,7 @@ def serve(port: int | None, background: bool) -> None:
     run_daemon(config, foreground=not background)
 
 
-@click.command(epilog="Examples: aimemory status   ·   aimemory status --json | jq .capture")
+@click.command(epilog=examples("aimemory status", "aimemory status --json | jq .capture"))
 @json_option
 @translated
 def status(as_json: bool) -> None:
@@ -159,7 +159,17 @@ def _status_without_daemon(config: Config) -> dict[str, Any]:
         "lock_held_by": lock_holder(config.data),
         "spooled_events": sum(1 for _ in spool.glob("*.json")) if spool.exists() else 0,
         "log": str(config.data.log_file),
+        "problem": _settings_problem(),
     }
+
+
+def _settings_problem() -> str | None:
+    """What keeps a daemon from starting with these settings."""
+    try:
+        load_config()
+    except AimemoryError as error:
+        return str(error)
+    return None
 
 
 def _print_stopped(report: dict[str, Any]) -> None:
@@ -167,7 +177,10 @@ def _print_stopped(report: dict[str, Any]) -> None:
     click.echo(f"No daemon answers for {report['data']}{why}. `aimemory up` starts it.")
     if report["lock_held_by"] is not None:
         click.echo(f"Process {report['lock_held_by']} holds the directory, but does not answer; see {report['log']}.")
-    click.echo(f"{report['spooled_events']} events wait in the spool.")
+    waiting = report["spooled_events"]
+    click.echo(f"{counted(waiting, 'event')} {'waits' if waiting == 1 else 'wait'} in the spool.")
+    if report["problem"]:
+        click.echo(f"PROBLEM: {clean(report['problem'])}")
 
 
 def _print_status(found: dict[str, Any]) -> None:
@@ -176,14 +189,16 @@ def _print_status(found: dict[str, Any]) -> None:
     counts, index = found["counts"], found["index"]
     listens = [found["endpoint"].get("socket"), found["endpoint"].get("tcp"), found["endpoint"].get("note")]
     click.echo(f"listens  {', '.join(x for x in listens if x)}")
-    click.echo(f"journal  {found['journal']['last_seq']:,} lines; index {index['state']}, {index['lag']} lines behind")
+    behind = f"{counted(index['lag'], 'line')} behind" if index["lag"] else index["state"]
+    click.echo(f"journal  {counted(found['journal']['last_seq'], 'line')}; index {behind}")
     click.echo(
         f"holds    {counts.get('pages', '?')} pages, {counts.get('sessions', '?')} sessions, "
         f"{counts.get('observations', '?')} events"
     )
+    head = found["git"]["head"]
     click.echo(
-        f"git      last commit {(found['git']['head'] or 'before the start')[:16]}, "
-        f"{found['git']['waiting']} pages waiting"
+        f"git      {'last commit ' + head[:16] if head else 'no commit since the start'}, "
+        f"{counted(found['git']['waiting'], 'page')} waiting"
     )
     click.echo(
         f"spool    {found['spool'].get('events', '?')} events waiting, {found['spool'].get('rejects', '?')} rejected"

@@ -5,6 +5,7 @@ from importlib import import_module
 import click
 
 from aimemory import __version__
+from aimemory.config import no_color
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "up": ("lifecycle", "Start the daemon in the background and wait until it answers."),
@@ -26,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sessions": ("handoffs", "Sessions of this project, or one of them."),
     "trail": ("handoffs", "Who worked here and who took what from whom."),
     "why": ("handoffs", "Why a handoff was or wasn't written, offered, taken."),
-    "demo": ("demo", "Ten seconds: two scripted agents, a crash, one baton."),
+    "demo": ("demo", "Two scripted agents, a crash, one handoff: a few seconds."),
     "preview": ("preview", "What the next agent would be told here, from transcripts alone."),
     "reindex": ("upkeep", "Rebuild the search index from the files."),
     "connect": ("connect", "Register hooks and the MCP server with coding agents."),
@@ -71,3 +72,5 @@ class _Lazy(click.Group):
 @click.version_option(__version__, prog_name="aimemory")
 def cli() -> None:
     """Long-term memory and handoffs for AI coding agents: local first, in plain markdown."""
+    if no_color():
+        click.get_current_context().color = False

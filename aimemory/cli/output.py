@@ -18,6 +18,16 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON with the fields of the HTTP API.")(command)
 
 
+def examples(*commands: str) -> str:
+    """The end of a command's help: one example a line, never wrapped."""
+    return "\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """ "1 page", "2 pages"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def print_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 

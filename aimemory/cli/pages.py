@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from aimemory.cli.client import Client
-from aimemory.cli.output import clean, json_option, note, print_json, translated
+from aimemory.cli.output import clean, examples, json_option, note, print_json, translated
 from aimemory.config import load_config
 from aimemory.errors import UserError
 from aimemory.model.page import total_text
@@ -25,8 +25,16 @@ def here() -> str | None:
         return None
 
 
+def needs_place(named: dict[str, str | None]) -> None:
+    """What is written without a directory needs a project, or a path, that was named. Raises UserError."""
+    if here() is None and not (named.get("project") or named.get("path")):
+        raise UserError("The working directory does not exist any more. Name a project with --project.")
+
+
 @click.command(
-    epilog="Examples: aimemory search session brief  ·  aimemory search -p '*' ADR-016  ·  aimemory search --json 飞书"
+    epilog=examples(
+        "aimemory search session brief", "aimemory search -p '*' 'connection refused'", "aimemory search --json 飞书"
+    )
 )
 @click.argument("query", nargs=-1)
 @project_option
@@ -92,8 +100,10 @@ def read(page: str, project: str | None, show_version: bool, as_json: bool) -> N
 
 
 @click.command(
-    epilog="Examples: echo 'We chose SQLite.' | aimemory write 'Use SQLite' -k decision   ·   "
-    "aimemory write 'Use SQLite' --path default/app/decisions/use-sqlite-1f2e.md --version TOKEN < new.md"
+    epilog=examples(
+        "echo 'We chose SQLite.' | aimemory write 'Use SQLite' -k decision",
+        "aimemory write 'Use SQLite' --path default/app/decisions/use-sqlite-1f2e.md --version TOKEN < new.md",
+    )
 )
 @click.argument("title")
 @click.option(
@@ -112,6 +122,7 @@ def write(title: str, body: str | None, tags: tuple[str, ...], as_json: bool, **
         if sys.stdin.isatty():
             raise UserError("Give the text with --body or on standard input.")
         body = sys.stdin.buffer.read().decode("utf-8", "replace")
+    needs_place(rest)
     request = {"title": title, "body": body, "tags": list(tags), "cwd": here(), **rest}
     written = Client(load_config()).post("/api/v1/page", request)
     if as_json:
@@ -124,7 +135,7 @@ def write(title: str, body: str | None, tags: tuple[str, ...], as_json: bool, **
         note(f"Taken out before it was stored: {kinds}.")
 
 
-@click.command(epilog="Examples: aimemory recent   ·   aimemory recent -k observation -n 50")
+@click.command(epilog=examples("aimemory recent", "aimemory recent -k observation -n 50"))
 @project_option
 @click.option("-k", "--kind", help="Only this kind: session, decision, …, or observation for recorded events.")
 @click.option("-n", "--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Number of items.")

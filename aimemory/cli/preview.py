@@ -12,7 +12,7 @@ import click
 
 from aimemory.brief.fill import fill
 from aimemory.brief.parts import BriefSession, last_session_parts, other_sessions_part
-from aimemory.cli.output import clean, json_option, note, print_json, translated
+from aimemory.cli.output import clean, examples, json_option, note, print_json, translated
 from aimemory.cli.pages import here
 from aimemory.config import Config, load_config
 from aimemory.errors import UserError
@@ -52,7 +52,7 @@ class _Read:
     skipped: dict[str, int] = field(default_factory=dict)
 
 
-@click.command(epilog="Examples: aimemory preview   ·   aimemory preview ~/work/app --json")
+@click.command(epilog=examples("aimemory preview", "aimemory preview ~/work/app --json"))
 @click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, resolve_path=True))
 @json_option
 @translated

@@ -3,12 +3,12 @@
 import click
 
 from aimemory.cli.client import Client
-from aimemory.cli.output import clean, json_option, note, print_json, translated
+from aimemory.cli.output import clean, counted, examples, json_option, note, print_json, translated
 from aimemory.cli.pages import here
 from aimemory.config import load_config
 
 
-@click.command(epilog="Examples: aimemory where   ·   aimemory where ~/work/app --json")
+@click.command(epilog=examples("aimemory where", "aimemory where ~/work/app --json"))
 @click.argument("directory", required=False, type=click.Path(resolve_path=True))
 @json_option
 @translated
@@ -48,8 +48,11 @@ def list_projects(as_json: bool) -> None:
         print_json(found)
         return
     for one in found["projects"]:
-        click.echo(f"{click.style(clean(one['project']), bold=True)}  {one['pages']} pages, {one['sessions']} sessions")
-        for name in [one["identity"], *one["aliases"]]:
+        click.echo(
+            f"{click.style(clean(one['project']), bold=True)}  "
+            f"{counted(one['pages'], 'page')}, {counted(one['sessions'], 'session')}"
+        )
+        for name in filter(None, [one["identity"], *one["aliases"]]):
             click.echo(f"    {clean(name)}")
     if not found["projects"]:
         note("No project yet: the first event or page in a directory makes one.")
