@@ -39,8 +39,9 @@ class BrokenCheckout:
 
 
 def read_pointer(_path: str, data: bytes) -> str:
-    """The one line of a `.git` or `commondir` file, without `gitdir:`."""
-    return os.fsdecode(data).strip().removeprefix("gitdir:").strip()
+    """The one line of a `.git` or `commondir` file, without `gitdir:`; "" for what can be no path."""
+    text = os.fsdecode(data).strip().removeprefix("gitdir:").strip()
+    return "" if "\0" in text else text
 
 
 class GitDirs:
@@ -112,6 +113,6 @@ def main_top(common_dir: str, work_tree: str | None) -> str:
     parent, name = os.path.split(common_dir)
     if name == ".git":
         return parent
-    if work_tree:
+    if work_tree and "\0" not in work_tree:
         return os.path.realpath(os.path.join(common_dir, work_tree))
     return parent if name == ".bare" else common_dir

@@ -71,3 +71,14 @@ def test_a_settings_file_of_the_main_work_tree_holds_in_the_linked_ones(tmp_path
 
     assert resolver.resolve(str(tmp_path / "far/tree")).identity == "ours"
     assert resolver.resolve(str(main)).identity == "ours"
+
+
+@pytest.mark.parametrize("file", [".git/worktrees/tree/commondir", ".git/commondir", "../tree/.git"])
+def test_a_pointer_that_can_be_no_path_holds_nothing_up(tmp_path: Path, git: Git, repo: Repo, file: str) -> None:
+    main = repo(tmp_path / "app")
+    git(main, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "topic")
+    (main / file).write_bytes(b"gitdir: ../no\0where\n")
+
+    for where in (main, tmp_path / "tree"):
+        found = Resolver(str(tmp_path / "home"), ()).resolve(str(where))
+        assert found.root or found.problems
