@@ -377,7 +377,8 @@ def test_the_brief_is_the_same_bytes_while_nothing_changed_and_comes_once(daemon
 
     assert first and codex.start("startup") == ""
     assert [codex.prompt(f"request {n}") for n in range(20)] == [""] * 20
-    asked = [daemon.get("/api/v1/brief", cwd=str(app))["text"] for _ in range(2)]
+    seq = daemon.status()["journal"]["last_seq"]
+    asked = [daemon.get("/api/v1/brief", cwd=str(app), after=seq)["text"] for _ in range(2)]
     assert asked[0] == asked[1] != ""
 
 
