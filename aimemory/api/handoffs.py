@@ -33,6 +33,8 @@ from aimemory.store.reader import Reader
 
 _MAX_LISTED = 200
 _MIN_PREFIX = 4
+MCP = "mcp"
+"""The harness of a client whose name we don't know."""
 
 
 class Located(Protocol):
@@ -112,6 +114,7 @@ class Handoffs:
         self, *, caller: Caller, project: str | None = None, limit: int = 20
     ) -> tuple[list[SessionView], str | None, str]:
         """Sessions by their last event, newest first; with the project and how it was found."""
+        await self._claims.level()
         where = await self._where(project, caller)
         rows = await self._reader.read(
             sessions([where.project.id] if where.project else [], limit=max(1, min(limit, _MAX_LISTED)))
@@ -141,35 +144,55 @@ class Handoffs:
             steps.append((view.started_ns, Step(view.started, "session", about, view.page, view.id)))
             for identifier in await self._reader.read(handoff_ids(session=view.id, limit=10)):
                 steps += [(at, step) for at, step in await self._timed_steps(identifier) if step.kind != "open"]
+        for handoff in await self._without_session(project, caller, limit):
+            steps += await self._timed_steps(handoff.id)
         steps.sort(key=lambda pair: pair[0])
         return [step for _, step in steps], name, how
 
     async def why(self, *, caller: Caller, about: str | None = None, project: str | None = None) -> list[Step]:
         """Why a handoff was or wasn't written, offered or claimed: of a session, a handoff, or all of this project."""
         await self._claims.ready()
+        await self._claims.level()
         if about is not None:
             try:
                 row = await self._session_row(about)
             except NotFound:
-                found = await self._find(about, caller)
+                try:
+                    found = await self._find(about, caller)
+                except NotFound:
+                    raise NotFound(f"There is no session or handoff {about[:80]!r}.") from None
                 return [*await self._steps(found.id), await self._now(found, caller)]
             return await self._why_session(row, caller)
         where = await self._where(project, caller)
         steps: list[Step] = []
         for row in (await self._reader.read(sessions([where.project.id] if where.project else [], limit=10)))[::-1]:
             steps += await self._why_session(row, caller)
+        for handoff in await self._without_session(project, caller, 10):
+            steps += [*await self._steps(handoff.id), await self._now(handoff, caller)]
         return steps
+
+    async def _without_session(self, project: str | None, caller: Caller, limit: int) -> list[Handoff]:
+        """Handoffs that no session began: made by hand, or by a client that we saw nothing of."""
+        where = await self._where(project, caller)
+        ids = await self._reader.read(handoff_ids([where.project.id] if where.project else [], limit=limit))
+        found = [await self._claims.find(HandoffId(identifier)) for identifier in ids]
+        return [handoff for handoff in found if handoff is not None and handoff.session is None]
 
     # -- doing -------------------------------------------------------------------------------------------------------
 
     async def begin(
         self, *, caller: Caller, summary: str, next_steps: str = "", title: str = "", to: str | None = None,
-        project: str | None = None,
+        project: str | None = None, by_hand: bool = False,
     ) -> HandoffView:  # fmt: skip
-        """Hand over by hand. Raises UserError without a summary, or when nothing was done in the session."""
+        """Hand over on purpose; `by_hand`: a person does, not an agent's tool.
+
+        Raises UserError without a summary, or when nothing was done in the session.
+        """
         await self._claims.level()
         where = await self._where(project, caller)
         by = await self._party(caller)
+        if by.harness is None and not by_hand:
+            by = replace(by, harness=MCP)
         home = where.project or self._projects.unfiled
         await self._projects.ensure(home)
         declared = Declared(summary, next_steps, title, to or None)
@@ -277,6 +300,8 @@ class Handoffs:
             return next(iter(matching.values()))
         if matching:
             raise UserError(f"{name[:40]!r} fits several handoffs: {', '.join(sorted(matching))}.")
+        if wanted and len(wanted) < _MIN_PREFIX:
+            raise UserError(f"{name[:40]!r} is too short: give at least {_MIN_PREFIX} characters of the id.")
         raise NotFound(f"There is no handoff {name[:80]!r}. `aimemory handoffs` lists them.")
 
     async def _session_row(self, name: str) -> SessionRow:

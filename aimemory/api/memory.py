@@ -300,7 +300,10 @@ class Memory:
             path = wanted if wanted.endswith(".md") else f"{wanted}.md"
             if await self._pages.version(path) is not None:
                 return path
-        found = await self._reader.read(pages_with_id(wanted)) or await self._reader.read(pages_titled(wanted))
+        found: list[PageInfo] = []
+        for name in (wanted, f"handoff-{wanted}", f"session-{wanted}"):  # ids as `handoffs` and `sessions` show them
+            found = found or await self._reader.read(pages_with_id(name))
+        found = found or await self._reader.read(pages_titled(wanted))
         here = [row for row in found if row.project in where.with_global] or found
         if len(here) == 1:
             return here[0].path

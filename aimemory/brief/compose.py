@@ -273,7 +273,7 @@ class Composer:
         """is_whole: told with all it carries, not named only; reading the transcripts of many would take too long."""
         state_of = self._with_transcript if is_whole else self._sessions.state
         state = await state_of(handoff.session) if handoff.session else None
-        name = self._title_of(handoff.harness) if handoff.harness else ""
+        name = self._title_of(handoff.harness) if handoff.harness else f"{self._actor.user}, by hand"
         is_yours = handoff.state is HandoffState.CLAIMED and handoff.holder == reader
         before = await self._claims.find(handoff.continues) if handoff.continues and self._claims.is_ready else None
         return BriefHandoff(handoff, state, name, before, is_yours=is_yours)

@@ -15,6 +15,9 @@ from aimemory.sessions.digest import failing, last_turn_broke, only_looked, outc
 from aimemory.sessions.quoting import clip, code, one_line
 from aimemory.sessions.testtext import standing, test_words
 
+_RULER = re.compile(r"[-=_*~#.+ ]{3,}")
+"""A line that only separates others."""
+
 WITHHELD = "[withheld: reads like an instruction; see the source]"
 LINE_CHARS = 120
 PATH_CHARS = 80
@@ -26,6 +29,10 @@ _FIRST_FAILURES = 3
 _MORE_FAILURES = 7
 _UNKNOWN_RUNS = 5
 _FIRST_TESTS = 3
+_BETWEEN = 3
+_TODOS = 5
+_TELLING_CHARS = 12
+_EVIDENCE_CHARS = 140
 _PATHS_CHARS = 260
 
 _TROUBLE = re.compile(
@@ -67,8 +74,10 @@ def first_lines(state: SessionState) -> list[str]:
     broken, unknown = failing(state), _unknown(state)
     return [
         f"Goal: {own_words(state.goal, _GOAL_CHARS)}" if state.goal else "Goal: no prompt was recorded",
+        _asked_between(state),
         f"Last request: {own_words(state.last_request, REQUEST_CHARS)}" if _asked_more(state) else "",
         _unfinished(state),
+        _todos(state),
         *(f"Failed: {run_line(run, state)}" for run in broken[:_FIRST_FAILURES]),
         *(f"Run: {run_line(run, state)}" for run in unknown[: _first_unknown(state)]),
         tests_line(state, broken),
@@ -98,6 +107,28 @@ def _asked_more(state: SessionState) -> bool:
     return state.prompt_count > 1 and state.last_request is not None
 
 
+def _asked_between(state: SessionState) -> str:
+    """The latest requests between the first and the last that say something: limits and wishes stand there."""
+    between = [prompt for prompt in state.prompts[1:-1] if len(one_line(prompt)) >= _TELLING_CHARS]
+    if not between:
+        return ""
+    shown = "; ".join(own_words(prompt, LINE_CHARS) for prompt in between[-_BETWEEN:])
+    unlisted = state.prompt_count - 2 - min(len(between), _BETWEEN)
+    more = f"; {unlisted} more" if unlisted > 0 else ""
+    return f"Asked in between: {shown}{more}"
+
+
+def _todos(state: SessionState) -> str:
+    """What is open on the agent's own list."""
+    left = [todo for todo in state.todos if todo.status != "done"]
+    shown = ", ".join(
+        f"{foreign_words(todo.text, LINE_CHARS)}{'' if todo.status == 'open' else f' ({todo.status})'}"
+        for todo in left[:_TODOS]
+    )
+    more = f" and {len(left) - _TODOS} more" if len(left) > _TODOS else ""
+    return f"Open on its list: {shown}{more}" if left else ""
+
+
 def _unfinished(state: SessionState) -> str:
     points = []
     if state.turn_error is not None:
@@ -116,12 +147,25 @@ def _unfinished(state: SessionState) -> str:
 def run_line(run: CommandRun, state: SessionState) -> str:
     times = f", {run.failures} of {run.count} runs failed" if run.count > 1 and run.failures else ""
     evidence = run.error or run.printed
-    # The end of an output is where its result stands; `gives_orders` still sees all that is kept of it.
-    tail = one_line(evidence)
-    shown = tail if len(tail) <= LINE_CHARS else "…" + tail[1 - LINE_CHARS :]
-    quoted = WITHHELD if gives_orders(evidence) else code_words(shown, LINE_CHARS)
+    shown = _end_of_output(evidence)  # `gives_orders` still sees all that is kept of it
+    quoted = WITHHELD if gives_orders(evidence) else code_words(shown, _EVIDENCE_CHARS)
     said = f", {'said' if run.error else 'printed'} {quoted}" if shown else ""
     return f"{code_words(run.command, LINE_CHARS)}: {outcome(run)}{times}{_failing_names(run, state, shown)}{said}"
+
+
+def _end_of_output(text: str) -> str:
+    """The end of an output, where its result stands: whole lines, rulers left out, of one long line its end."""
+    lines = [line for line in map(one_line, text.split("\n")) if line and not _RULER.fullmatch(line)]
+    kept: list[str] = []
+    size = 0
+    for line in reversed(lines):
+        size += len(line) + 3
+        if size > _EVIDENCE_CHARS:
+            break
+        kept.insert(0, line)
+    if not kept and lines:
+        kept = ["…" + lines[-1][1 - _EVIDENCE_CHARS :]]
+    return " / ".join(kept)
 
 
 def _failing_names(run: CommandRun, state: SessionState, shown: str) -> str:
@@ -150,8 +194,12 @@ def tests_line(state: SessionState, broken: Sequence[CommandRun]) -> str:
 
 
 def _unknown(state: SessionState) -> list[CommandRun]:
-    """Runs whose outcome was not reported: those whose output speaks of trouble, then the others, each latest first."""
-    runs = [run for run in state.commands.values() if run.failed is None and (_troubled(run) or not only_looked(run))]
+    """Runs whose outcome was not reported: those whose output speaks of trouble, then the others, each latest first.
+
+    Those that ran tests are told by the line on tests.
+    """
+    unsaid = [run for run in state.commands.values() if run.failed is None and not run.tests]
+    runs = [run for run in unsaid if _troubled(run) or not only_looked(run)]
     return sorted(runs, key=lambda run: (not _troubled(run), -run.at_ns))
 
 

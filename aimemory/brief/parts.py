@@ -102,7 +102,7 @@ class BriefHandoff:
 
     @property
     def harness(self) -> str:
-        return defang(one_line(self.harness_name)) or "an MCP client"
+        return defang(one_line(self.harness_name)) or "by hand"
 
     @property
     def source(self) -> str:
@@ -138,8 +138,9 @@ def handoff_parts(
     if notice:
         title = f": {foreign_words(handoff.title, LINE_CHARS)}" if handoff.title else ""
         return [BriefPart(RANK_LAST, heading, _items([lead + title], given.source)), git_part(git_now)]
+    whose = "declared by the agent and not checked" if handoff.harness else "written by hand"
     declared = [
-        f"{name}, declared by the agent and not checked: {foreign_words(text, _DECLARED_CHARS)}" if text else ""
+        f"{name}, {whose}: {foreign_words(text, _DECLARED_CHARS)}" if text else ""
         for name, text in (("Its summary", handoff.summary), ("Next steps", handoff.next_steps))
     ]
     first = first_lines(state) if state is not None else []

@@ -4,7 +4,7 @@ import asyncio
 
 from aimemory import __version__
 from aimemory.api import Memory
-from aimemory.api.handoffs import Handoffs, Where
+from aimemory.api.handoffs import MCP, Handoffs, Where
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
 from aimemory.daemon.parts import Parts, State
@@ -108,7 +108,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )
 
     def title_of(harness: str) -> str:
-        return registry.get(harness).title or harness
+        return "an MCP client" if harness == MCP else registry.get(harness).title or harness
 
     claims = Claims(
         writer=writer, projector=projector, reader=reader, clock=clock, apply=lifecycle.apply,

@@ -41,13 +41,13 @@ def handoff_page(
         "type": "handoff",
         "title": title,
         "description": f"Handoff of {one_line(harness_name)}: {how}",
-        "tags": ["handoff", handoff.harness or "mcp"],
+        "tags": ["handoff", handoff.harness or "by-hand"],
         "status": (handoff.state if handoff.state is not HandoffState.CLAIMED else HandoffState.OPEN).value,
         "generated": {"by": "aimemory", "at": rfc3339_local(now_ns)},
         "id": f"handoff-{handoff.id}",
         "handoff": handoff.id,
         **({"session": handoff.session} if handoff.session else {}),
-        "harness": handoff.harness or "mcp",
+        **({"harness": handoff.harness} if handoff.harness else {}),
         "project": project.path,
         "user": actor.user,
         "machine": actor.machine,
@@ -56,8 +56,8 @@ def handoff_page(
     }
     sections = (
         _head(handoff, harness_name, how, session_page, before),
-        _declared("Summary", handoff.summary),
-        _declared("Next steps", handoff.next_steps),
+        _declared("Summary", handoff.summary, handoff),
+        _declared("Next steps", handoff.next_steps, handoff),
         *(work_sections(state, git) if state is not None else ("No work of this session was observed.\n",)),
         _git(git),
     )
@@ -108,11 +108,12 @@ def _base(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
 
 
-def _declared(heading: str, text: str) -> str:
+def _declared(heading: str, text: str, handoff: Handoff) -> str:
     if not text.strip():
         return ""
     quoted = block(clip_bytes(text.strip(), _DECLARED_BYTES))
-    return f"## {heading}\n\nThe agent's own words (declared; not checked):\n\n{quoted}\n"
+    whose = "The agent's own words" if handoff.harness else "Written by hand"
+    return f"## {heading}\n\n{whose} (declared; not checked):\n\n{quoted}\n"
 
 
 def _git(git: GitSummary | None) -> str:
@@ -139,7 +140,7 @@ def _remote_lines(git: GitSummary) -> list[str]:
     if git.unpushed is None:
         return ["Commits on no remote: not checked"]
     if git.unpushed == NO_REMOTE:
-        return ["Commits on no remote: no remote was ever fetched here (git)"]
+        return ["Commits on no remote: this repository knows no remote branch (git)"]
     fetched = (
         f", last fetch {rfc3339_local(git.fetched_at_ns)}" if git.fetched_at_ns else ", never fetched since cloning"
     )

@@ -117,8 +117,7 @@ class Handover:
             return None, "it did nothing yet: no request of a user, or neither a tool call nor an answer"
         project = self._projects.by_id(row.project) or self._projects.unfiled
         git = await self._look(state)
-        held = self._claims.held_by(session)
-        continues = held[0].id if held else None
+        continues = self.continued_by(session)
         return await self._write(state, project, git, row.page, how, continues=continues, declared=declared)
 
     async def write_taken(self, taken: Handoff) -> None:
@@ -131,7 +130,13 @@ class Handover:
         how = f"not closed, last event {rfc3339_local(state.last_at_ns)}"
         page = await self._page_of_session(taken.session)
         git, checkout = await self._look(state), await self._checkout(state.cwd)
-        await self._put(taken, state, project, git, page, how, checkout, None, None)
+        held = self.continued_by(state.id)
+        await self._put(taken, state, project, git, page, how, checkout, None, held)
+
+    def continued_by(self, session: SessionId) -> HandoffId | None:
+        """The handoff that this session has taken and goes on with."""
+        held = self._claims.held_by(session)
+        return held[0].id if held else None
 
     async def begin(self, by: Party, project: Project, declared: Declared, *, cwd: str | None) -> Handoff:
         """A handoff by hand, for the session of `by` or for none; a second one of the session rewrites the first.
@@ -207,7 +212,7 @@ class Handover:
         continues: HandoffId | None,
     ) -> tuple[HandoffId | None, str]:  # fmt: skip
         """Page first, then the line: after a crash in between the same id leads to the same page."""
-        harness = self._title_of(draft.harness) if draft.harness else "an MCP client"
+        harness = self._title_of(draft.harness) if draft.harness else f"{self._actor.user}, by hand"
         said = _sanitised(declared or Declared())
         handoff = replace(
             draft, summary=said["summary"] or draft.summary, next_steps=said["next_steps"] or draft.next_steps,

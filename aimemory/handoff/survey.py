@@ -152,4 +152,5 @@ class Surveyor:
         return known or Handoff(
             id=identifier, session=state.id, project=row.project, harness=state.harness, manual=False,
             state=HandoffState.OPEN, opened_at_ns=state.last_at_ns, changed_at_ns=state.last_at_ns, checkout=checkout,
+            continues=self._handover.continued_by(state.id),
         )  # fmt: skip

@@ -119,7 +119,7 @@ def _handoff_line(view: HandoffView, room: int) -> str:
     state = view.state if view.page else f"{view.state}, its session is not closed"
     who = f", taken by {view.claimed_by_harness or view.claimed_by_user} {view.claimed}" if view.claimed else ""
     facts = [
-        f"of {view.harness or 'an MCP client'}, changed {view.changed}",
+        f"of {view.harness or 'a person'}, changed {view.changed}",
         view.branch and f"branch {view.branch}",
         view.to and f"for {view.to}",
         view.page,

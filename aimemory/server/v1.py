@@ -162,7 +162,7 @@ class Api:
         })  # fmt: skip
         view = await self._memory.handoffs.begin(
             caller=_caller(request, given), summary=given.get("summary", ""), next_steps=given.get("next_steps", ""),
-            title=given.get("title", ""), to=given.get("to"), project=given.get("project"),
+            title=given.get("title", ""), to=given.get("to"), project=given.get("project"), by_hand=True,
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(view), status_code=201)
 

@@ -19,7 +19,7 @@ def test_an_event_through_the_launcher_is_in_the_journal_and_found(daemon):
     })  # fmt: skip
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    (line,) = daemon.lines("observation")
+    (line,) = daemon.wait(lambda: daemon.lines("observation"), "the event is stored")
     assert line["data"]["command"] == "make widgets"
     assert any("make widgets" in hit["snippet"] for hit in daemon.search("widgets"))
 

@@ -226,7 +226,7 @@ def test_a_handoff_by_hand_comes_first_and_only_to_whom_it_is_for(daemon, app):
 
     assert f"Handoff {by_hand['id']} is offered" not in other and "The automatic one" in other
     assert f"Handoff {by_hand['id']} is offered to you" in meant
-    assert "The release is half done." in meant and "Run make release." in meant and "not checked" in meant
+    assert "The release is half done." in meant and "Run make release." in meant and "written by hand" in meant
 
 
 def test_beginning_twice_rewrites_and_a_session_without_work_has_nothing_to_hand_over(daemon, app):
@@ -476,3 +476,69 @@ def test_all_open_handoffs_are_listed(daemon, app):
     listed = handoffs(daemon, app, limit=200)
 
     assert len({one["id"] for one in listed}) == len(listed) == 25
+
+
+def test_a_chain_of_sessions_that_nobody_closed_keeps_the_work_it_is_about(daemon, app):
+    first = Agent(daemon, "claude-code", "c1", app, ago_s=90).works("Add a CSV export with a header row")
+    first.prompt("keep the header row in German, and leave the customer table alone")
+    second = Agent(daemon, "codex", "x1", app)
+    assert "leave the customer table alone" in second.start()
+    second.prompt("go on")
+    second.runs("make csv")
+    (taken,) = in_state(daemon, app, "claimed")
+    daemon.settings["handoff_quiet_seconds"] = 1
+    daemon.stop()
+    daemon.start()
+    last = time.time()
+    daemon.wait(lambda: time.time() - last > 1, "the second one is quiet")
+
+    third = Agent(daemon, "claude-code", "c2", app)
+    brief = third.start()
+    third.runs("ls")
+
+    assert f"It continues handoff {taken['id']}: “Add a CSV export with a header row”" in brief
+
+    def both_taken():
+        return [h for h in handoffs(daemon, app) if h["state"] == "claimed" and h["page"] and h["continues"]]
+
+    (following,) = daemon.wait(both_taken, "the second one's handoff is taken, with its page")
+    assert following["continues"] == taken["id"] and following["title"] == "Add a CSV export with a header row"
+
+
+def test_what_a_person_hands_over_is_told_as_his(daemon, app):
+    daemon.cli("handoff", "begin", "--summary", "Half of the release is done.", "--title", "Release", cwd=app)
+
+    brief = Agent(daemon, "codex", "x1", app).start()
+    (page,) = handoff_pages(daemon)
+
+    assert (
+        "## Handoff: ada, by hand" in brief and "Its summary, written by hand: “Half of the release is done.”" in brief
+    )
+    assert "Written by hand (declared; not checked)" in page.read_text() and "harness:" not in page.read_text()
+    why = daemon.cli("why", cwd=app).stdout
+    assert "was offered to codex" in why and "was offered to codex" in daemon.cli("trail", cwd=app).stdout
+
+
+def test_the_agents_own_list_and_the_wishes_in_between_are_told(daemon, app):
+    worker = Agent(daemon, "claude-code", "c1", app, ago_s=60)
+    worker.prompt("Add a discount")
+    worker.prompt("never go below zero, and do not change the public API")
+    worker._tool("TodoWrite", {"todos": [
+        {"content": "Semicolon as separator", "status": "in_progress"}, {"content": "Write the docs", "status": "pending"},
+        {"content": "Read the code", "status": "completed"},
+    ]}, {})  # fmt: skip
+    worker.prompt("ok")
+
+    brief = Agent(daemon, "codex", "x1", app).start()
+
+    assert "Asked in between: “never go below zero, and do not change the public API”" in brief
+    assert "Open on its list: “Semicolon as separator” (in progress), “Write the docs”" in brief
+
+
+def test_a_handoff_is_read_by_the_id_that_is_shown(daemon, app):
+    Agent(daemon, "claude-code", "c1", app).works().ends()
+    made = handed_over(daemon, app)
+
+    assert daemon.cli("read", made["id"], cwd=app).returncode == 0
+    assert "at least 4 characters" in daemon.cli("handoff", "claim", made["id"][:2], cwd=app).stderr
+    assert "no session or handoff" in daemon.cli("why", "nope", cwd=app).stderr

@@ -187,7 +187,7 @@ def test_a_data_path_too_long_for_a_socket_works(tmp_path):
         daemon.start()
         assert len(str(daemon.data.socket)) <= 100
         assert daemon.hook("claude-code", "Stop", {"session_id": "s"}).returncode == 0
-        assert len(daemon.lines("observation")) == 1
+        daemon.wait(lambda: daemon.lines("observation"), "the event is stored")
     finally:
         daemon.close()
 

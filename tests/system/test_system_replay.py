@@ -126,16 +126,26 @@ def test_a_session_that_never_reported_a_start_gets_its_brief_at_its_first_promp
     assert second.stdout == b""
 
 
+def stopped(daemon):
+    return [line for line in daemon.lines("observation") if line["data"]["event"] == "Stop"]
+
+
+def queue_of(daemon, task):
+    return next(one["queue"] for one in daemon.status()["tasks"] if one["name"] == task)
+
+
 def test_what_was_injected_is_not_captured_again(daemon, tmp_path):
     where = repository(tmp_path / "project")
     replay(daemon, "claude-code", "tool-failure", where)
     brief = additional_context(codex_start(daemon, where))
     before = len(all_bytes(daemon.data.journal))
+    stops = len(stopped(daemon))
 
     for part in (brief, brief[: len(brief) // 2], f"before {brief} after"):
         daemon.hook("codex", "Stop", {"session_id": "c1", "cwd": str(where), "last_assistant_message": part}, where)
 
-    texts = [line["data"].get("message", "") for line in daemon.lines("observation") if line["data"]["event"] == "Stop"]
+    daemon.wait(lambda: len(stopped(daemon)) == stops + 3, "all three are stored")
+    texts = [line["data"].get("message", "") for line in stopped(daemon)]
     assert not any("ls /nonexistent-dir" in text for text in texts if "Goal" in text or "aimemory-" in text)
     assert not any("<aimemory-" in text for text in texts)
     assert len(all_bytes(daemon.data.journal)) - before < 6000
@@ -162,9 +172,7 @@ def test_an_end_that_comes_three_times_writes_one_page(daemon, tmp_path):
         daemon.hook("claude-code", "SessionEnd", {**base, "reason": reason}, where)
 
     daemon.wait(daemon.pages, "a page")
-    daemon.wait(
-        lambda: len(daemon.lines("done")) >= 1 and daemon.status()["tasks"][3]["queue"] == 0, "all closings are done"
-    )
+    daemon.wait(lambda: len(daemon.lines("done")) >= 1 and queue_of(daemon, "closer") == 0, "all closings are done")
     assert len(daemon.pages()) == 1
 
 
