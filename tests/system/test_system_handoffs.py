@@ -475,3 +475,24 @@ def test_all_open_handoffs_are_listed(daemon, app):
     listed = handoffs(daemon, app, limit=200)
 
     assert len({one["id"] for one in listed}) == len(listed) == 25
+
+
+@pytest.mark.promise("P7.10")
+def test_what_only_its_sub_agents_did_is_use_of_the_handoff_and_is_handed_on(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files")
+    reader = Agent(daemon, "claude-code", "c2", app)
+    reader.start()
+    reader.prompt("go on")
+    written = {"tool_name": "Write", "tool_input": {"file_path": str(app / "lexer.py")}, "tool_response": {}}
+    reader.send("PostToolUse", {**written, "tool_use_id": "t-sub", "agent_id": "a1", "agent_type": "general-purpose"})
+    reader.send("PostToolUse", {
+        "tool_name": "Task", "tool_input": {"prompt": "write the lexer"}, "tool_use_id": "t-task", "tool_response": {},
+    })  # fmt: skip
+    in_state(daemon, app, "claimed")
+    reader.stops("The lexer is written.")
+    reader.ends()
+
+    (done,) = in_state(daemon, app, "done")
+    (following,) = in_state(daemon, app, "open")
+    assert following["continues"] == done["id"]
+    assert "lexer.py" in (daemon.data.wiki / following["page"]).read_text()
