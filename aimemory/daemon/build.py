@@ -171,7 +171,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         await closer.sweep()
 
     async def expire(pulse: Pulse) -> None:
-        await batons.expire()
+        await batons.look_after(pulse)
 
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),

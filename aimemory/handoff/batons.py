@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from aimemory.errors import AimemoryError
+from aimemory.errors import AimemoryError, Conflict
 from aimemory.handoff.handover import NOTHING, Handover
 from aimemory.handoff.used import takes
 from aimemory.index.events import observations_of
@@ -84,6 +84,7 @@ class Batons:
     async def run(self, pulse: Pulse) -> None:
         """Until cancelled. What fails is reported and left: a page is written at the session's close in any case."""
         await self._claims.load()
+        await self._write_missing(pulse)
         await self._catch_up()
         pulse.beat(queue=0)
         while True:
@@ -119,10 +120,11 @@ class Batons:
         await self._claims.note(op, handoff.id, self._us(), about, must=False)
         return f"{handoff.id}: {op} by hand"
 
-    async def expire(self) -> None:
-        """Handoffs that nobody took for the set number of days."""
+    async def look_after(self, pulse: Pulse) -> None:
+        """From time to time: pages that could not be written, handoffs that nobody took for the set number of days."""
         if not self._claims.is_ready:
             return
+        await self._write_missing(pulse)
         now = self._clock.now_ns()
         for handoff in self._claims.live():
             if handoff.state is HandoffState.OPEN and now - handoff.changed_at_ns > self._expire_ns:
@@ -147,15 +149,22 @@ class Batons:
             try:
                 await self.claim(handoff.id, by, taking.at_ns)
                 said.append(f"{handoff.id} claimed by {taking.session}")
-            except AimemoryError as error:
+            except Conflict as error:  # somebody else was first
                 said.append(str(error))
         return "; ".join(said) or "nothing to claim"
 
-    async def _catch_up(self) -> None:
-        """What a stop left between event and claim, or between claim and page."""
+    async def _write_missing(self, pulse: Pulse) -> None:
+        """Pages of taken handoffs that a stop or a full disk kept away; one that fails holds up no other."""
         for handoff in self._claims.live():
             if handoff.state is HandoffState.CLAIMED and handoff.page is None and handoff.session is not None:
-                await self._handover.write_taken(handoff)
+                try:
+                    await self._handover.write_taken(handoff)
+                except AimemoryError as error:
+                    pulse.fail(str(error))
+
+    async def _catch_up(self) -> None:
+        """What a stop left between event and claim."""
+        for handoff in self._claims.live():
             for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
                 for found in await self._reader.read(observations_of(offer.session)):
                     if found.at_ns >= offer.at_ns and takes(found.event):
