@@ -178,7 +178,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     async def look_over_batons(pulse: Pulse) -> None:
         await batons.settle()
-        await batons.expire()
+        await batons.look_after(pulse)
 
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from aimemory.errors import AimemoryError
+from aimemory.errors import AimemoryError, Conflict
 from aimemory.handoff.handover import NOTHING, Handover
 from aimemory.handoff.used import takes
 from aimemory.index.events import observations_of
@@ -88,7 +88,8 @@ class Batons:
     async def run(self, pulse: Pulse) -> None:
         """Until cancelled. What fails is reported and left: a page is written at the session's close in any case."""
         await self._claims.load()
-        await self._catch_up(pulse)
+        await self._write_missing(pulse)
+        await self._catch_up()
         pulse.beat(queue=0)
         while True:
             await self._wake.wait()
@@ -123,10 +124,11 @@ class Batons:
         await self._claims.note(op, handoff.id, self._us(), about, must=False)
         return f"{handoff.id}: {op} by hand"
 
-    async def expire(self) -> None:
-        """Handoffs that nobody took for the set number of days."""
+    async def look_after(self, pulse: Pulse) -> None:
+        """From time to time: pages that could not be written, handoffs that nobody took for the set number of days."""
         if not self._claims.is_ready:
             return
+        await self._write_missing(pulse)
         now = self._clock.now_ns()
         for handoff in self._claims.live():
             if handoff.state is HandoffState.OPEN and now - handoff.changed_at_ns > self._expire_ns:
@@ -162,29 +164,30 @@ class Batons:
             try:
                 await self.claim(handoff.id, by, taking.at_ns)
                 said.append(f"{handoff.id} claimed by {taking.session}")
-            except AimemoryError as error:
+            except Conflict as error:  # somebody else was first
                 said.append(str(error))
         return "; ".join(said) or "nothing to claim"
 
-    async def _catch_up(self, pulse: Pulse) -> None:
-        """What a stop left between event and claim, or between claim and page. One that fails keeps no other back."""
+    async def _write_missing(self, pulse: Pulse) -> None:
+        """Pages of taken handoffs that a stop or a full disk kept away; one that fails holds up no other."""
         for handoff in self._claims.live():
-            try:
-                await self._catch_up_on(handoff)
-            except AimemoryError as error:
-                pulse.fail(str(error))
+            if handoff.state is HandoffState.CLAIMED and handoff.page is None and handoff.session is not None:
+                try:
+                    await self._handover.write_taken(handoff)
+                except AimemoryError as error:
+                    pulse.fail(str(error))
 
-    async def _catch_up_on(self, handoff: Handoff) -> None:
-        if handoff.state is HandoffState.CLAIMED and handoff.page is None and handoff.session is not None:
-            await self._handover.write_taken(handoff)
-        for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
-            if await self._is_closed(offer.session):
-                continue  # it would keep the handoff for ever: nothing closes it once more
-            for found in await self._reader.read(observations_of(offer.session)):
-                if found.at_ns >= offer.at_ns and takes(found.event):
-                    self._taking.setdefault(offer.session, _Taking(offer.session, found.event.harness, found.at_ns))
-                    self._wake.set()
-                    break
+    async def _catch_up(self) -> None:
+        """What a stop left between event and claim."""
+        for handoff in self._claims.live():
+            for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
+                if await self._is_closed(offer.session):
+                    continue  # it would keep the handoff for ever: nothing closes it once more
+                for found in await self._reader.read(observations_of(offer.session)):
+                    if found.at_ns >= offer.at_ns and takes(found.event):
+                        self._taking.setdefault(offer.session, _Taking(offer.session, found.event.harness, found.at_ns))
+                        self._wake.set()
+                        break
 
     async def _is_closed(self, session: SessionId) -> bool:
         row = await self._reader.read(session_row(session))

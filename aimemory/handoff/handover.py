@@ -271,7 +271,8 @@ class Handover:
     # -- helpers -----------------------------------------------------------------------------------------------------
 
     async def _was_used(self, handoff: Handoff, session: SessionId) -> bool:
-        return used_since(await self._reader.read(observations_of(session)), handoff.claimed_at_ns or 0)
+        observations = await self._reader.read(observations_of(session))
+        return used_since(observations, handoff.claimed_at_ns or 0, handoff.offered_at_ns(session))
 
     async def _look(self, state: SessionState) -> GitSummary | None:
         return await self._look_at(state.cwd, state.first_at_ns)

@@ -18,9 +18,14 @@ def takes(event: Event) -> bool:
     return event.kind in _TOOLS
 
 
-def used_since(observations: Iterable[Observation], since_ns: int) -> bool:
-    """Whether, from that instant on, a tool event wrote or ran something, or a request of the user's came."""
-    return any(_uses(found.event, found.at_ns > since_ns) for found in observations if found.at_ns >= since_ns)
+def used_since(observations: Iterable[Observation], since_ns: int, told_ns: int | None = None) -> bool:
+    """Whether, from that instant on, a tool event wrote or ran something, or a request of the user's came.
+
+    told_ns: when it was offered what it took at `since_ns`. What its sub-agents did in between is use too: of a
+    harness that reports a call only when it is over, the call that started them is what takes the handoff.
+    """
+    first_ns = since_ns if told_ns is None else min(told_ns, since_ns)
+    return any(_uses(found.event, found.at_ns > since_ns) for found in observations if found.at_ns >= first_ns)
 
 
 def _uses(event: Event, is_later: bool) -> bool:

@@ -542,3 +542,51 @@ def test_a_handoff_is_read_by_the_id_that_is_shown(daemon, app):
     assert daemon.cli("read", made["id"], cwd=app).returncode == 0
     assert "at least 4 characters" in daemon.cli("handoff", "claim", made["id"][:2], cwd=app).stderr
     assert "no session or handoff" in daemon.cli("why", "nope", cwd=app).stderr
+
+
+@pytest.mark.promise("P7.10")
+def test_what_only_its_sub_agents_did_is_use_of_the_handoff_and_is_handed_on(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files")
+    reader = Agent(daemon, "claude-code", "c2", app)
+    reader.start()
+    reader.prompt("go on")
+    written = {"tool_name": "Write", "tool_input": {"file_path": str(app / "lexer.py")}, "tool_response": {}}
+    reader.send("PostToolUse", {**written, "tool_use_id": "t-sub", "agent_id": "a1", "agent_type": "general-purpose"})
+    reader.send("PostToolUse", {
+        "tool_name": "Task", "tool_input": {"prompt": "write the lexer"}, "tool_use_id": "t-task", "tool_response": {},
+    })  # fmt: skip
+    in_state(daemon, app, "claimed")
+    reader.stops("The lexer is written.")
+    reader.ends()
+
+    (done,) = in_state(daemon, app, "done")
+    (following,) = in_state(daemon, app, "open")
+    assert following["continues"] == done["id"]
+    assert "lexer.py" in (daemon.data.wiki / following["page"]).read_text()
+
+
+def test_a_page_that_can_not_be_written_is_said_holds_up_no_other_claim_and_comes_later(daemon, app, tmp_path):
+    other = repository(tmp_path / "home" / "other")
+    for where in (app, other):
+        Agent(daemon, "claude-code", f"c-{where.name}", where, ago_s=60).works(f"Fix the parser of {where.name}")
+    codex, second = Agent(daemon, "codex", "x1", app), Agent(daemon, "codex", "x2", other)
+    codex.start()
+    second.start()
+    in_the_way = daemon.data.wiki / "default/app/handoffs"
+    in_the_way.write_text("no folder")
+
+    codex.runs("make")
+    in_state(daemon, app, "claimed")
+
+    def batons():
+        return next(task for task in daemon.status()["tasks"] if task["name"] == "batons")
+
+    daemon.wait(lambda: batons()["error"] and "handoffs" in batons()["error"], "status says what failed")
+    daemon.stop()
+    daemon.start()
+    second.runs("make")
+    in_state(daemon, other, "claimed")
+    daemon.stop()
+    in_the_way.unlink()
+    daemon.start()
+    daemon.wait(lambda: daemon.pages("default/app/handoffs/**/*.md"), "the page is written")
