@@ -99,6 +99,10 @@ class Surveyor:
             return Liveness.ENDED
         return liveness(row, self._clock.now_ns(), self._is_alive, self._quiet_ns)
 
+    async def is_deleted(self, handoff: Handoff) -> bool:
+        """Whether a person deleted its page: he wants it offered to nobody."""
+        return handoff.page is not None and not await self._pages.existing([handoff.page])
+
     async def _rows(self, project: Project) -> list[SessionRow]:
         latest = await self._reader.read(sessions([project.id], limit=_LOOK_BACK))
         known = {row.id for row in latest}
