@@ -245,6 +245,22 @@ def test_what_is_handed_over_by_hand_continues_what_its_session_had_taken(daemon
     assert begun["continues"] == taken["id"]
 
 
+def test_what_is_handed_over_by_hand_takes_the_place_of_what_was_written_by_itself(daemon, app):
+    agent = Agent(daemon, "codex", "x1", app)
+    agent.works("Fix the parser for empty files")
+    agent.send("PreCompact", {"trigger": "auto"})
+    automatic = handed_over(daemon, app)
+
+    begun = daemon.post(
+        "/api/v1/handoffs/begin", {"summary": "Half done.", "cwd": str(app), "harness": "codex", "session": "x1"}
+    )
+
+    assert [one["id"] for one in handoffs(daemon, app, state="open")] == [begun["id"]] != [automatic["id"]]
+    (cancelled,) = in_state(daemon, app, "cancelled")
+    assert cancelled["id"] == automatic["id"]
+    assert "status: cancelled" in (daemon.data.wiki / cancelled["page"]).read_text()
+
+
 def test_beginning_twice_rewrites_and_a_session_without_work_has_nothing_to_hand_over(daemon, app):
     worker = Agent(daemon, "claude-code", "c1", app).works()
     caller = {"cwd": str(app), "harness": "claude-code", "session": worker.session}
