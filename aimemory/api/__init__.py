@@ -1,4 +1,4 @@
-"""The operations of the product: `Memory`, with handoffs and sessions under `Memory.handoffs`."""
+"""The operations of the product: `Memory`, with handoffs under `Memory.handoffs`, sessions under `Memory.history`."""
 
 from aimemory.api.memory import Memory
 

@@ -1,76 +1,56 @@
-"""Handoffs and sessions as operations: what agents, HTTP and the command line do with them."""
+"""Handoffs as operations: what agents, HTTP and the command line do with them."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
 
+from aimemory.api.history import History
+from aimemory.api.lookup import Lookup
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
-from aimemory.errors import Conflict, NotFound, UserError
+from aimemory.errors import Conflict, UserError
 from aimemory.handoff.batons import Batons
 from aimemory.handoff.handover import NOTHING, Declared, Handover, described
-from aimemory.handoff.lifecycle import fold, has, taker
-from aimemory.handoff.offers import Asking, Candidate, withheld
-from aimemory.handoff.survey import Surveyor
-from aimemory.index.events import SessionRow, closing_of, sessions
-from aimemory.index.events import session as session_row
-from aimemory.index.handoffs import handoff_events, handoff_ids, handoffs_like
-from aimemory.model.answers import Caller, HandoffList, HandoffView, SessionView, Step
-from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party
-from aimemory.model.ids import SessionId
+from aimemory.handoff.lifecycle import has
+from aimemory.index.handoffs import handoff_ids
+from aimemory.model.answers import Caller, HandoffList, HandoffView, Step
+from aimemory.model.handoff import Handoff, HandoffId, HandoffOp, HandoffState, Party
 from aimemory.model.protocols import Clock, rfc3339_local
-from aimemory.model.scope import Actor, Project
-from aimemory.model.session import SessionState
 from aimemory.privacy import sanitize_tree
-from aimemory.sessions.caller import CallerSessions
-from aimemory.sessions.digest import failing
 from aimemory.sessions.liveness import Liveness
 from aimemory.sessions.reader import Sessions
-from aimemory.sessions.title import page_title
 from aimemory.store.claims import Claims
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 
 _MAX_LISTED = 200
-_MIN_PREFIX = 4
+_OFFERS = 2
 MCP = "mcp"
 """The harness of a client whose name we don't know."""
 
-
-class Located(Protocol):
-    """The project an operation works in, and how it was found."""
-
-    @property
-    def project(self) -> Project | None: ...
-    @property
-    def how(self) -> str: ...
-
-
-Where = Callable[[str | None, Caller], Awaitable[Located]]
+OffBy = Callable[[str | None], str | None]
+"""The folder that switches a directory off."""
 
 
 class Handoffs:
-    """Reached as `Memory.handoffs`. No question changes anything: only begin, claim, release, cancel and close do."""
+    """Reached as `Memory.handoffs`. No question changes anything, but a brief that an agent asks for: it offers."""
 
     def __init__(
-        self, *, where: Where, claims: Claims, handover: Handover, batons: Batons, surveyor: Surveyor,
-        composer: Composer, sessions: Sessions, callers: CallerSessions, reader: Reader, projects: Projects,
-        config: Config, actor: Actor, clock: Clock, title_of: Callable[[str], str],
+        self, *, lookup: Lookup, history: History, claims: Claims, handover: Handover, batons: Batons,
+        composer: Composer, sessions: Sessions, reader: Reader, projects: Projects, config: Config, clock: Clock,
+        off_by: OffBy,
     ) -> None:  # fmt: skip
-        self._where = where
+        self._lookup = lookup
+        self._history = history
         self._claims = claims
         self._handover = handover
         self._batons = batons
-        self._surveyor = surveyor
         self._composer = composer
         self._sessions = sessions
-        self._callers = callers
         self._reader = reader
         self._projects = projects
         self._config = config
-        self._actor = actor
         self._clock = clock
-        self._title_of = title_of
+        self._off_by = off_by
         self._takers: dict[HandoffId, int] = {}
         """By which process a handoff was taken for a session that isn't known: it may ask again."""
 
@@ -87,11 +67,11 @@ class Handoffs:
             raise UserError(f"state is {state[:40]!r}; it must be one of {', '.join(HandoffState)}.")
         await self._claims.ready()
         await self._claims.level()
-        where = await self._where(project, caller)
+        where = await self._lookup.where(project, caller)
         limit = max(1, min(limit, _MAX_LISTED))
         views: list[HandoffView] = []
         if state in (None, HandoffState.OPEN):
-            for found in await self._open(where.project, caller):
+            for found in await self._lookup.open_handoffs(where.project, caller):
                 views.append(self._view(found.handoff, found.standing))
         shown = {view.id for view in views}
         projects = [where.project.id] if where.project else []
@@ -107,76 +87,8 @@ class Handoffs:
 
     async def get(self, handoff: str, caller: Caller) -> tuple[HandoffView, list[Step]]:
         """One handoff by its id, the beginning of it, or its page; and what happened to it."""
-        found = await self._find(handoff, caller)
-        return self._view(found, await self._standing(found)), await self._steps(found.id)
-
-    async def session_list(
-        self, *, caller: Caller, project: str | None = None, limit: int = 20
-    ) -> tuple[list[SessionView], str | None, str]:
-        """Sessions by their last event, newest first; with the project and how it was found."""
-        await self._claims.level()
-        where = await self._where(project, caller)
-        rows = await self._reader.read(
-            sessions([where.project.id] if where.project else [], limit=max(1, min(limit, _MAX_LISTED)))
-        )
-        views = [view for row in rows if (view := await self._session_view(row)) is not None]
-        return views, where.project.path if where.project else None, where.how
-
-    async def session_get(self, session: str) -> SessionView:
-        """One session by its id or the beginning of it. Raises NotFound, UserError when several begin so."""
-        row = await self._session_row(session)
-        view = await self._session_view(row)
-        if view is None:
-            raise NotFound(f"Nothing of session {session[:40]!r} can be read.")
-        return view
-
-    async def trail(
-        self, *, caller: Caller, project: str | None = None, limit: int = 20
-    ) -> tuple[list[Step], str | None, str]:
-        """What sessions and handoffs did in a project, oldest first: who worked, who took what from whom."""
-        views, name, how = await self.session_list(caller=caller, project=project, limit=limit)
-        steps: list[tuple[int, Step]] = []
-        for view in (one for one in views if one.prompts or one.tools):
-            facts = [_many(view.files, "file edited", "files edited")] * bool(view.files)
-            facts += [_many(view.failing, "command failing", "commands failing")] * bool(view.failing)
-            tail = f" ({', '.join(facts)})" if facts else ""
-            about = f"{self._title_of(view.harness)}: {view.title}{tail}"
-            steps.append((view.started_ns, Step(view.started, "session", about, view.page, view.id)))
-            for identifier in await self._reader.read(handoff_ids(session=view.id, limit=10)):
-                steps += [(at, step) for at, step in await self._timed_steps(identifier) if step.kind != "open"]
-        for handoff in await self._without_session(project, caller, limit):
-            steps += await self._timed_steps(handoff.id)
-        steps.sort(key=lambda pair: pair[0])
-        return [step for _, step in steps], name, how
-
-    async def why(self, *, caller: Caller, about: str | None = None, project: str | None = None) -> list[Step]:
-        """Why a handoff was or wasn't written, offered or claimed: of a session, a handoff, or all of this project."""
-        await self._claims.ready()
-        await self._claims.level()
-        if about is not None:
-            try:
-                row = await self._session_row(about)
-            except NotFound:
-                try:
-                    found = await self._find(about, caller)
-                except NotFound:
-                    raise NotFound(f"There is no session or handoff {about[:80]!r}.") from None
-                return [*await self._steps(found.id), await self._now(found, caller)]
-            return await self._why_session(row, caller)
-        where = await self._where(project, caller)
-        steps: list[Step] = []
-        for row in (await self._reader.read(sessions([where.project.id] if where.project else [], limit=10)))[::-1]:
-            steps += await self._why_session(row, caller)
-        for handoff in await self._without_session(project, caller, 10):
-            steps += [*await self._steps(handoff.id), await self._now(handoff, caller)]
-        return steps
-
-    async def _without_session(self, project: str | None, caller: Caller, limit: int) -> list[Handoff]:
-        """Handoffs that no session began: made by hand, or by a client that we saw nothing of."""
-        where = await self._where(project, caller)
-        ids = await self._reader.read(handoff_ids([where.project.id] if where.project else [], limit=limit))
-        found = [await self._claims.find(HandoffId(identifier)) for identifier in ids]
-        return [handoff for handoff in found if handoff is not None and handoff.session is None]
+        found = await self._lookup.handoff(handoff, caller)
+        return self._view(found, await self._lookup.standing(found)), await self._history.steps(found.id)
 
     # -- doing -------------------------------------------------------------------------------------------------------
 
@@ -189,8 +101,8 @@ class Handoffs:
         Raises UserError without a summary, or when nothing was done in the session.
         """
         await self._claims.level()
-        where = await self._where(project, caller)
-        by = await self._party(caller)
+        where = await self._lookup.where(project, caller)
+        by = await self._lookup.party(caller)
         if by.harness is None and not by_hand:
             by = replace(by, harness=MCP)
         home = where.project or self._projects.unfiled
@@ -200,8 +112,8 @@ class Handoffs:
 
     async def claim(self, *, caller: Caller, handoff: str) -> tuple[HandoffView, str]:
         """Take a handoff: it, and what it carries as a fenced text. Raises Conflict that says who has it."""
-        found = await self._find(handoff, caller)
-        by = await self._party(caller)
+        found = await self._lookup.handoff(handoff, caller)
+        by = await self._lookup.party(caller)
         if has(found, by) or (found.state is HandoffState.CLAIMED and self._is_taker(found.id, caller)):
             return self._view(found, None), await self._text(found, by)
         if found.session is not None and found.session == by.session:
@@ -215,14 +127,14 @@ class Handoffs:
 
     async def release(self, *, caller: Caller, handoff: str) -> HandoffView:
         """Give a taken handoff back, so that another session is offered it."""
-        found = await self._find(handoff, caller)
-        after = await self._claims.note(HandoffOp.RELEASE, found.id, await self._party(caller), NOTHING)
+        found = await self._lookup.handoff(handoff, caller)
+        after = await self._claims.note(HandoffOp.RELEASE, found.id, await self._lookup.party(caller), NOTHING)
         return self._view(after or found, None)
 
     async def cancel(self, *, caller: Caller, handoff: str, reason: str = "") -> HandoffView:
         """Nobody is offered it any more. Raises Conflict when it is done, cancelled or expired already."""
-        found = await self._find(handoff, caller)
-        by = await self._party(caller)
+        found = await self._lookup.handoff(handoff, caller)
+        by = await self._lookup.party(caller)
         if self._claims.get(found.id) is None:
             await self._claims.note(HandoffOp.OFFER, found.id, by, sanitize_tree(described(found)))
         why = reason.strip() or "cancelled by hand"
@@ -236,7 +148,7 @@ class Handoffs:
         if not summary.strip():
             raise UserError("Say in the summary what is done, what is open and what failed; nothing was recorded.")
         await self._claims.level()
-        by = await self._party(caller)
+        by = await self._lookup.party(caller)
         state = await self._sessions.state(by.session) if by.session else None
         if by.session is None or state is None:
             return await self.begin(caller=caller, summary=summary, next_steps=next_steps)
@@ -250,80 +162,31 @@ class Handoffs:
     async def session_brief(self, *, caller: Caller, project: str | None = None) -> tuple[str, str | None, str]:
         """The brief for the calling session, at any time; a handoff in it is offered by this, or is the caller's.
 
-        Returns the fenced text ("" when there is nothing to tell), the project and how it was found.
+        Returns the fenced text ("" when there is nothing to tell, or in a folder that is off), the project and how it
+        was found.
         """
         await self._claims.level()
-        where = await self._where(project, caller)
-        by = await self._party(caller)
+        where = await self._lookup.where(project, caller)
+        by = await self._lookup.party(caller)
         occasion = Occasion(
             cwd=caller.cwd, session=by.session, harness=by.harness, moment=Moment.ASKED,
             budget_chars=self._config.brief.chars, git_s=self._config.brief.git_ms / 1000,
         )  # fmt: skip
-        brief = await self._composer.compose(where.project, occasion)
-        if brief.offer is not None and by.session is not None:
+        name = where.project.path if where.project else None
+        if self._off_by(caller.cwd) is not None:
+            return "", name, where.how
+        for _ in range(_OFFERS):
+            brief = await self._composer.compose(where.project, occasion)
+            if brief.offer is None or by.session is None:
+                break
             offered = brief.offer.handoff
             about = sanitize_tree(described(offered))
-            if await self._claims.note(HandoffOp.OFFER, offered.id, by, about, must=False) is None:
-                brief = await self._composer.compose(where.project, occasion)  # taken by another just now
-        return brief.text.value, where.project.path if where.project else None, where.how
-
-    # -- finding -----------------------------------------------------------------------------------------------------
-
-    async def _open(self, project: Project | None, caller: Caller) -> Sequence[Candidate]:
-        projects = [project] if project is not None else [*self._projects.all(), self._projects.unfiled]
-        found: list[Candidate] = []
-        for one in projects:
-            found += (await self._surveyor.survey(one, session=None, cwd=caller.cwd)).candidates
-        return sorted(found, key=lambda c: (-c.handoff.changed_at_ns, c.handoff.id))
-
-    async def _find(self, name: str, caller: Caller) -> Handoff:
-        """By id, the beginning of one, or the path of its page; provisional ones too."""
-        await self._claims.ready()
-        await self._claims.level()
-        wanted = name.strip().removeprefix("handoff-").lower()
-        if wanted.endswith(".md"):
-            known = [h for h in self._claims.live() if h.page == name.strip()]
-            if known:
-                return known[0]
-        found = await self._claims.find(HandoffId(wanted))
-        if found is not None:
-            return found
-        matching: dict[str, Handoff] = {}
-        if len(wanted) >= _MIN_PREFIX:
-            for identifier in await self._reader.read(handoffs_like(wanted)):
-                if (handoff := await self._claims.find(HandoffId(identifier))) is not None:
-                    matching[identifier] = handoff
-            for candidate in await self._open(None, replace(caller, cwd=None)):
-                if candidate.handoff.id.startswith(wanted):
-                    matching.setdefault(candidate.handoff.id, candidate.handoff)
-        if len(matching) == 1:
-            return next(iter(matching.values()))
-        if matching:
-            raise UserError(f"{name[:40]!r} fits several handoffs: {', '.join(sorted(matching))}.")
-        if wanted and len(wanted) < _MIN_PREFIX:
-            raise UserError(f"{name[:40]!r} is too short: give at least {_MIN_PREFIX} characters of the id.")
-        raise NotFound(f"There is no handoff {name[:80]!r}. `aimemory handoffs` lists them.")
-
-    async def _session_row(self, name: str) -> SessionRow:
-        row = await self._reader.read(session_row(name.strip()))
-        if row is not None:
-            return row
-        if len(name.strip()) >= _MIN_PREFIX:
-            rows = [r for r in await self._reader.read(sessions(limit=1000)) if r.id.startswith(name.strip())]
-            rows = rows or [r for r in await self._reader.read(sessions(limit=1000)) if r.native == name.strip()]
-            if len(rows) == 1:
-                return rows[0]
-            if rows:
-                raise UserError(f"{name[:40]!r} fits several sessions: {', '.join(r.id for r in rows[:5])}.")
-        raise NotFound(f"There is no session {name[:80]!r}. `aimemory sessions` lists them.")
+            if await self._claims.note(HandoffOp.OFFER, offered.id, by, about, must=False) is not None:
+                break  # else it was taken by another just now
+        return brief.text.value, name, where.how
 
     def _is_taker(self, handoff: HandoffId, caller: Caller) -> bool:
         return caller.peer is not None and self._takers.get(handoff) == caller.peer
-
-    async def _party(self, caller: Caller) -> Party:
-        found = await self._callers.find(caller)
-        harness = caller.harness or (found.row.harness if found.row is not None else None)
-        return Party(found.session, harness, self._actor.user, self._actor.machine)
 
     # -- showing -----------------------------------------------------------------------------------------------------
 
@@ -343,100 +206,3 @@ class Handoffs:
             offered_to=tuple(offer.session for offer in handoff.offers),
             its_session=standing.value if standing else None,
         )  # fmt: skip
-
-    async def _session_view(self, row: SessionRow) -> SessionView | None:
-        state = await self._sessions.state(row.id)
-        if state is None:
-            return None
-        return SessionView(
-            id=row.id, harness=row.harness, native=row.native, project=self._projects.name_of(row.project),
-            title=page_title(state, self._title_of(row.harness)), started=rfc3339_local(row.started_at_ns),
-            last=rfc3339_local(row.last_at_ns), standing=self._surveyor.standing(row).value, page=row.page,
-            prompts=row.prompts, tools=row.tools, files=len(state.files_written), failing=len(failing(state)),
-            cwd=row.cwd, started_ns=row.started_at_ns,
-        )  # fmt: skip
-
-    async def _standing(self, handoff: Handoff) -> Liveness | None:
-        row = await self._reader.read(session_row(handoff.session)) if handoff.session else None
-        return self._surveyor.standing(row) if row is not None else None
-
-    async def _steps(self, handoff: str) -> list[Step]:
-        return [step for _, step in await self._timed_steps(handoff)]
-
-    async def _timed_steps(self, handoff: str) -> list[tuple[int, Step]]:
-        steps = []
-        events = await self._reader.read(handoff_events([handoff]))
-        for number, event in enumerate(events):
-            after = fold((e.at_ns, e.data) for e in events[: number + 1])
-            said = _said(event.op, event.data, after)
-            page = after.page if after else None
-            steps.append((event.at_ns, Step(rfc3339_local(event.at_ns), event.op, said, page, handoff)))
-        return steps
-
-    async def _now(self, handoff: Handoff, caller: Caller) -> Step:
-        standing = await self._standing(handoff) or Liveness.ENDED
-        asking = Asking(session=SessionId("-"), harness=caller.harness, user=self._actor.user, cwd=caller.cwd)
-        kept = withheld(Candidate(handoff, standing, handoff.page is None), asking)
-        if kept is None and not await self._surveyor.has_page(handoff):
-            kept = "its page is not where it was written"
-        said = f"Handoff {handoff.id}: " + (
-            f"not offered, for {kept}" if kept else "the next session here is offered it"
-        )
-        return Step(rfc3339_local(self._clock.now_ns()), "now", said, handoff.page, handoff.id)
-
-    async def _why_session(self, row: SessionRow, caller: Caller) -> list[Step]:
-        """Its handoffs' lives, and why there is one or none."""
-        steps: list[tuple[int, Step]] = []
-        ids = await self._reader.read(handoff_ids(session=row.id, limit=20))
-        for identifier in ids:
-            steps += await self._timed_steps(identifier)
-        steps.sort(key=lambda pair: pair[0])
-        told = [step for _, step in steps]
-        state = await self._sessions.state(row.id)
-        told.append(await self._verdict(row, state, bool(ids)))
-        for identifier in ids:
-            handoff = await self._claims.find(HandoffId(identifier))
-            if handoff is not None and handoff.state not in FINAL:
-                told.append(await self._now(handoff, caller))
-        return told
-
-    async def _verdict(self, row: SessionRow, state: SessionState | None, has_handoff: bool) -> Step:
-        name = f"Session {row.id} of {self._title_of(row.harness)}"
-        standing = self._surveyor.standing(row)
-        closing = await self._reader.read(closing_of(row.id)) if row.is_closed else None
-        if closing is not None and closing.why:
-            said = f"{name} is closed; its handoff: {closing.why}"
-        elif state is None or not state.did_work:
-            said = f"{name} did nothing yet: no request of a user, or neither a tool call nor an answer; no handoff"
-        elif standing is Liveness.LIVE:
-            quiet = self._config.handoff.quiet_seconds
-            said = f"{name} is at work, last event {rfc3339_local(row.last_at_ns)}; offered after {quiet} s of quiet"
-        elif has_handoff:
-            said = f"{name} is {standing.value}; its handoff is above"
-        else:
-            said = f"{name} is {standing.value}, not closed: offered provisionally to the next session here"
-        return Step(rfc3339_local(row.last_at_ns), "session", said, row.page, row.id)
-
-
-def _said(op: str, data: dict[str, Any], after: Handoff | None) -> str:
-    by = data.get("by") or {}
-    who = f"{by.get('harness') or 'an agent'} (session {by['session']})" if by.get("session") else by.get("user", "")
-    why = f": {data['why']}" if data.get("why") else ""
-    handoff = f"Handoff {data.get('handoff', '')}"
-    match op:
-        case "open":
-            return f"{handoff} was written{why}"
-        case "offer":
-            return f"{handoff} was offered to {who}"
-        case "claim":
-            return f"{handoff} was taken by {taker(after) if after else who}"
-        case "release":
-            return f"{handoff} was given back by {who}{why}"
-        case "tell":
-            return f"{who} was told who took {handoff}"
-        case _:
-            return f"{handoff} is {after.state if after else op}{why}"
-
-
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from aimemory.api.handoffs import Handoffs, Where
+from aimemory.api.handoffs import Handoffs
+from aimemory.api.history import History
+from aimemory.api.lookup import Where
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
@@ -18,7 +20,7 @@ from aimemory.model.observation import Observation
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
-from aimemory.privacy.folders import Folders, off_by
+from aimemory.privacy.folders import Folders
 from aimemory.recall.answer import Request, search
 from aimemory.sessions.caller import CallerSessions
 from aimemory.store.pages import Pages
@@ -67,7 +69,7 @@ class Memory:
 
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
-        reader: Reader, composer: Composer, handoffs: Callable[[Where], Handoffs], callers: CallerSessions,
+        reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
         folders: Folders, status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -81,7 +83,7 @@ class Memory:
         self._callers = callers
         self._folders = folders
         self._status = status
-        self.handoffs = handoffs(self._where)
+        self.handoffs, self.history = faces(self._where)
 
     # -- finding -----------------------------------------------------------------------------------------------------
 
@@ -202,7 +204,7 @@ class Memory:
             raise UserError(f"A brief is about one project, not about {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, Caller(cwd=cwd))
         answer: dict[str, Any] = {"text": "", "sessions": [], "project": where.name, "project_how": where.how}
-        answer["off_by"] = self._off_by(cwd)
+        answer["off_by"] = self._folders.off_by(cwd)
         if answer["off_by"]:
             return answer
         brief = await self._composer.compose(
@@ -217,7 +219,7 @@ class Memory:
     async def where(self, cwd: str | None, project: str | None = None) -> dict[str, Any]:
         """How a directory resolves to a project, step by step; creates nothing."""
         found = await self._projects.explain(cwd, project)
-        found["capture"]["off_by"] = self._off_by(cwd, found["place"])
+        found["capture"]["off_by"] = self._folders.off_by(cwd, found["place"])
         return found
 
     async def project_list(self) -> list[dict[str, Any]]:
@@ -265,10 +267,6 @@ class Memory:
             found, how = await self._projects.for_directory(caller.cwd)
             return _Where(found, how)
         return await self._only_live(must)
-
-    def _off_by(self, *paths: str | None) -> str | None:
-        table = self._folders.table()
-        return next((found for path in paths if (found := off_by(table, path)) is not None), None)
 
     async def _only_live(self, must: bool) -> _Where:
         since = self._clock.now_ns() - self._config.session.idle_minutes * 60_000_000_000

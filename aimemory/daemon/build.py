@@ -4,7 +4,9 @@ import asyncio
 
 from aimemory import __version__
 from aimemory.api import Memory
-from aimemory.api.handoffs import MCP, Handoffs, Where
+from aimemory.api.handoffs import MCP, Handoffs
+from aimemory.api.history import History
+from aimemory.api.lookup import Lookup, Where
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
 from aimemory.daemon.parts import Parts, State
@@ -187,16 +189,24 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     callers = CallerSessions(reader, projects, processes)
 
-    def handoffs(where: Where) -> Handoffs:
-        return Handoffs(
-            where=where, claims=claims, handover=handover, batons=batons, surveyor=surveyor, composer=composer,
-            sessions=sessions, callers=callers, reader=reader, projects=projects, config=config, actor=actor,
-            clock=clock, title_of=title_of,
+    def faces(where: Where) -> tuple[Handoffs, History]:
+        lookup = Lookup(
+            where=where, claims=claims, surveyor=surveyor, callers=callers, reader=reader, projects=projects,
+            actor=actor,
         )  # fmt: skip
+        history = History(
+            lookup=lookup, claims=claims, surveyor=surveyor, sessions=sessions, reader=reader, projects=projects,
+            config=config, actor=actor, clock=clock, title_of=title_of,
+        )  # fmt: skip
+        handoffs = Handoffs(
+            lookup=lookup, history=history, claims=claims, handover=handover, batons=batons, composer=composer,
+            sessions=sessions, reader=reader, projects=projects, config=config, clock=clock, off_by=folders.off_by,
+        )  # fmt: skip
+        return handoffs, history
 
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
-        composer=composer, handoffs=handoffs, callers=callers, folders=folders, status=lambda: status_of(parts),
+        composer=composer, faces=faces, callers=callers, folders=folders, status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
         composer=composer, registry=registry, claims=claims, writer=writer, projector=projector, reader=reader,

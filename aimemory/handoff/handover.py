@@ -159,9 +159,14 @@ class Handover:
             state=HandoffState.OPEN, opened_at_ns=self._clock.now_ns(), changed_at_ns=self._clock.now_ns(),
         )  # fmt: skip
         checkout = await self._checkout(state.cwd if state else cwd)
-        written, why = await self._put(draft, state, project, git, page, how, checkout, declared, None)
+        held = self._claims.held_by(by.session) if by.session else []
+        continues = held[0].id if held else None
+        written, why = await self._put(draft, state, project, git, page, how, checkout, declared, continues)
         if written is None or (found := self._claims.get(written)) is None:
             raise Conflict(f"The handoff was not written: {why}.")
+        for other in self._claims.live():
+            if not other.manual and _is_open_of(other, by.session):  # a session has one open handoff at a time
+                await self.finish(HandoffOp.CANCEL, other.id, by, f"handed over by hand as handoff {found.id}")
         return found
 
     async def finish(self, op: HandoffOp, handoff: HandoffId, by: Party, why: str) -> Handoff:
@@ -238,6 +243,8 @@ class Handover:
             return None, "its page was deleted by hand, so it is not written again"
         about = sanitize_tree(described(handoff, path) | {"why": how})
         done = await self._claims.note(HandoffOp.OPEN, handoff.id, self._by_us(handoff), about, must=False)
+        if done is None and (final := self._claims.get(handoff.id)) is not None:
+            await self._set_status(final)
         return (handoff.id, how) if done else (None, "it became final in this very moment")
 
     async def own(self, session: SessionId, worked_at_ns: int) -> tuple[Handoff | None, HandoffId, str | None]:

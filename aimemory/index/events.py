@@ -196,6 +196,15 @@ def sessions(projects: Sequence[str] = (), limit: int = 50, offset: int = 0) -> 
     return [_session(row) for row in rows]
 
 
+def sessions_named(name: str) -> Plan[list[SessionRow]]:
+    """Those whose id begins so, else those that their harness calls so; the newest first, at most five."""
+    tail = "order by last_at desc, id limit 5"
+    rows = yield Statement(f"select {_SESSION} from session where substr(id, 1, ?) = ? {tail}", (len(name), name))
+    if not rows:
+        rows = yield Statement(f"select {_SESSION} from session where native = ? {tail}", (name,))
+    return [_session(row) for row in rows]
+
+
 def unclosed_sessions(project: str | None = None) -> Plan[list[SessionRow]]:
     """Sessions with events after their last closing, by their last event, oldest first."""
     rows = yield Statement(

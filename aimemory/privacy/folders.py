@@ -108,5 +108,9 @@ class Folders:
 
     def is_off(self, *paths: str | None) -> bool:
         """Whether nothing may be recorded of one of these places. Raises Unavailable when that can't be told."""
+        return self.off_by(*paths) is not None
+
+    def off_by(self, *paths: str | None) -> str | None:
+        """The folder that switches one of these places off. Raises Unavailable when that can't be told."""
         table = self.table()
-        return bool(table) and any(off_by(table, path) is not None for path in paths)
+        return next((found for path in paths if (found := off_by(table, path)) is not None), None) if table else None

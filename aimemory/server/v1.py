@@ -118,8 +118,8 @@ class Api:
     async def sessions(self, request: Request) -> Response:
         q = request.query_params
         if name := q.get("session"):
-            return JSONResponse(dataclasses.asdict(await self._memory.handoffs.session_get(name)))
-        found, project, how = await self._memory.handoffs.session_list(
+            return JSONResponse(dataclasses.asdict(await self._memory.history.session_get(name)))
+        found, project, how = await self._memory.history.session_list(
             caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=_number(q.get("limit"), "limit", 20)
         )
         return JSONResponse(
@@ -128,7 +128,7 @@ class Api:
 
     async def trail(self, request: Request) -> Response:
         q = request.query_params
-        steps, project, how = await self._memory.handoffs.trail(
+        steps, project, how = await self._memory.history.trail(
             caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=_number(q.get("limit"), "limit", 20)
         )
         return JSONResponse(
@@ -137,7 +137,7 @@ class Api:
 
     async def why(self, request: Request) -> Response:
         q = request.query_params
-        steps = await self._memory.handoffs.why(
+        steps = await self._memory.history.why(
             caller=Caller(cwd=q.get("cwd")), about=q.get("about") or None, project=q.get("project")
         )
         return JSONResponse({"steps": [dataclasses.asdict(step) for step in steps]})

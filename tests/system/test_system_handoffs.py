@@ -229,6 +229,38 @@ def test_a_handoff_by_hand_comes_first_and_only_to_whom_it_is_for(daemon, app):
     assert "The release is half done." in meant and "Run make release." in meant and "written by hand" in meant
 
 
+def test_what_is_handed_over_by_hand_continues_what_its_session_had_taken(daemon, app):
+    """Like every handoff of a session that holds one: whoever takes it at once must see where it comes from."""
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files")
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.prompt("go on")
+    codex.runs("make")
+    (taken,) = in_state(daemon, app, "claimed")
+
+    begun = daemon.post(
+        "/api/v1/handoffs/begin", {"summary": "Half done.", "cwd": str(app), "harness": "codex", "session": "x1"}
+    )
+
+    assert begun["continues"] == taken["id"]
+
+
+def test_what_is_handed_over_by_hand_takes_the_place_of_what_was_written_by_itself(daemon, app):
+    agent = Agent(daemon, "codex", "x1", app)
+    agent.works("Fix the parser for empty files")
+    agent.send("PreCompact", {"trigger": "auto"})
+    automatic = handed_over(daemon, app)
+
+    begun = daemon.post(
+        "/api/v1/handoffs/begin", {"summary": "Half done.", "cwd": str(app), "harness": "codex", "session": "x1"}
+    )
+
+    assert [one["id"] for one in handoffs(daemon, app, state="open")] == [begun["id"]] != [automatic["id"]]
+    (cancelled,) = in_state(daemon, app, "cancelled")
+    assert cancelled["id"] == automatic["id"]
+    assert "status: cancelled" in (daemon.data.wiki / cancelled["page"]).read_text()
+
+
 def test_beginning_twice_rewrites_and_a_session_without_work_has_nothing_to_hand_over(daemon, app):
     worker = Agent(daemon, "claude-code", "c1", app).works()
     caller = {"cwd": str(app), "harness": "claude-code", "session": worker.session}

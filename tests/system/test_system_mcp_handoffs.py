@@ -35,7 +35,7 @@ def test_an_agent_whose_handoff_was_just_delivered_is_never_told_that_there_is_n
 
     offered, failed = client.tool("memory_session_brief")
     codex.runs("make")
-    in_state(daemon, app, "claimed")
+    daemon.wait(lambda: in_state(daemon, app, "claimed")[0]["page"], "its page is written")
     mine, _ = client.tool("memory_session_brief")
     listed, _ = client.tool("memory_handoff_list")
 

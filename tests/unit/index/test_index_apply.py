@@ -22,6 +22,7 @@ from aimemory.index.events import (
     recent_observations,
     session,
     sessions,
+    sessions_named,
     stored_hashes,
     unclosed_sessions,
     written,
@@ -216,6 +217,8 @@ def test_lists_are_newest_first_and_take_projects_and_kinds(db: sqlite3.Connecti
     assert [o.seq for o in read(db, recent_observations(kinds=["prompt"]))] == [2]
     assert [s.id for s in read(db, sessions())] == ["s1", "s3", "s2"]
     assert [s.id for s in read(db, sessions(["p2"]))] == ["s2"]
+    assert [s.id for s in read(db, sessions_named("s"))] == ["s1", "s3", "s2"]
+    assert [s.id for s in read(db, sessions_named("s3"))] == ["s3"] and read(db, sessions_named("_3")) == []
 
 
 def test_the_last_recorded_write_of_a_path_is_kept_with_its_author(db: sqlite3.Connection) -> None:
