@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "restart": ("lifecycle", "Stop and start the daemon."),
     "serve": ("lifecycle", "Run the daemon in the foreground."),
     "status": ("lifecycle", "What runs, what was captured, what is wrong."),
+    "doctor": ("doctor", "What is wrong, how it was seen, and what to do."),
     "where": ("projects", "Explain which project a directory belongs to."),
     "project": ("projects", "List projects, or add an alias."),
     "off": ("capture", "Record nothing in a folder and below."),

@@ -10,7 +10,7 @@ LAYERS = [  # low to high; names in one row must not import each other
     {"errors"}, {"model"}, {"datadir", "processes"}, {"config"}, {"privacy"}, {"project"},
     {"wiki", "journal", "index"}, {"store"}, {"facts"}, {"sessions"},
     {"handoff", "recall"}, {"brief", "upkeep"}, {"api"}, {"harness", "install"},
-    {"intake"}, {"server"}, {"daemon"}, {"cli"}, {"__main__", "__init__"},
+    {"intake", "doctor"}, {"server"}, {"daemon"}, {"cli"}, {"__main__", "__init__"},
 ]  # fmt: skip
 RANK = {name: i for i, row in enumerate(LAYERS) for name in row} | {"hookclient": 99, "stdio": 99}
 MAY = {name: {"hookclient", "stdio", "errors", "model", "privacy", "datadir"} for name in ("hookclient", "stdio")}

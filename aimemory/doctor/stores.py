@@ -1,0 +1,106 @@
+"""Journal, index and wiki as they lie on the disk: quick looks that read no more than ends and heads."""
+
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from aimemory.doctor.finding import Finding, Level, Situation
+from aimemory.errors import AimemoryError
+from aimemory.index.schema import SCHEMA
+from aimemory.journal.lines import decode
+from aimemory.journal.segments import find_segments
+
+_GIT_S = 10.0
+_TAIL = 1 << 16
+
+
+def check_stores(situation: Situation) -> Iterator[Finding]:
+    data = situation.config.data
+    if not data.root.is_dir():
+        return
+    yield _journal(data.journal)
+    yield _index(data.index)
+    yield from _wiki(data.wiki)
+
+
+def _journal(folder: Path) -> Finding:
+    """The last line of the newest segment: that one is written at any moment."""
+    segments = find_segments(folder)
+    if not segments:
+        return Finding("stores.journal", Level.NOTE, "The journal is empty.", str(folder))
+    path = segments[-1].path
+    try:
+        if path.suffix == ".gz":
+            return Finding("stores.journal", Level.OK, "The journal is sealed.", str(path))
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _TAIL))
+            lines = file.read().splitlines(keepends=True)
+    except OSError as error:
+        return Finding(
+            "stores.journal", Level.FAILURE, "The journal can't be read.", f"{path}: {error.strerror}",
+            fix="Check owner and mode of the file.",
+        )  # fmt: skip
+    whole = [line for line in lines if line.endswith(b"\n")]
+    if not whole:
+        return Finding("stores.journal", Level.NOTE, "The newest segment holds no whole line yet.", str(path))
+    try:
+        line = decode(whole[-1])
+    except (AimemoryError, ValueError) as error:
+        return Finding(
+            "stores.journal", Level.WARNING, "The journal's last line is damaged.", f"{path}: {error}",
+            fix="aimemory restart cuts off a torn write; aimemory reindex says what else is damaged",
+        )  # fmt: skip
+    return Finding("stores.journal", Level.OK, "The journal's last line is whole.", f"line {line.seq:,} in {path}")
+
+
+def _index(path: Path) -> Finding:
+    if not path.exists():
+        return Finding("stores.index", Level.NOTE, "There is no index; the next start builds it.", str(path))
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=2)) as db:
+            schema = db.execute("pragma user_version").fetchone()[0]
+            rows = db.execute("select count(*) from page").fetchone()[0]
+            db.execute("select rowid from page_fts where page_fts match 'doctor' limit 1").fetchall()
+    except sqlite3.Error as error:
+        return Finding(
+            "stores.index", Level.FAILURE, "The index can't be read.", f"{path}: {error}", fix="aimemory reindex"
+        )
+    if schema != SCHEMA:
+        return Finding(
+            "stores.index", Level.WARNING, "The index was made by another version.",
+            f"schema {schema}, ours is {SCHEMA}", fix="aimemory restart rebuilds it",
+        )  # fmt: skip
+    return Finding("stores.index", Level.OK, "The index can be read and searched.", f"{rows:,} pages")
+
+
+def _wiki(folder: Path) -> Iterator[Finding]:
+    if not (folder / ".git").exists():
+        yield Finding(
+            "stores.wiki", Level.WARNING, "The wiki's git repository is missing: older versions can't be had.",
+            str(folder), fix="aimemory restart makes a new one",
+        )  # fmt: skip
+        return
+    lock = folder / ".git" / "index.lock"
+    if lock.exists():
+        yield Finding(
+            "stores.wiki.lock", Level.WARNING, "Another git, or a dead one, holds the wiki's index.", str(lock),
+            proven=False, fix=f"If no git runs there: rm {lock}",
+        )  # fmt: skip
+    said = _git(folder, "rev-parse", "--verify", "-q", "HEAD")
+    if said is None or said.returncode not in (0, 1):
+        text = said.stderr.strip() if said is not None else f"git did not answer within {_GIT_S:.0f} s"
+        yield Finding("stores.wiki", Level.WARNING, "Git can't read the wiki.", text, fix=f"git -C {folder} fsck")
+        return
+    yield Finding("stores.wiki", Level.OK, "The wiki's repository can be read.", said.stdout.strip()[:12])
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str] | None:
+    """Nothing that the repository or the user has configured takes part."""
+    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", str(folder), *arguments]
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM": "1", "GIT_OPTIONAL_LOCKS": "0", "HOME": "/"}
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=_GIT_S, env=env, check=False)
+    except (subprocess.TimeoutExpired, OSError):
+        return None

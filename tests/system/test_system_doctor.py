@@ -1,0 +1,180 @@
+"""`aimemory doctor`, one fault at a time: it is named, with what was seen and one thing to do."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+
+import pytest
+from living import Daemon, lock_holder
+
+
+def doctor(daemon, *arguments):
+    """(exit code, findings by check)."""
+    done = daemon.cli("doctor", "--json", *arguments)
+    assert done.stdout, done.stderr
+    return done.returncode, {one["check"]: one for one in json.loads(done.stdout)["findings"]}
+
+
+def bad(findings):
+    return {name for name, one in findings.items() if one["level"] in ("warning", "failure")}
+
+
+@pytest.fixture
+def used(daemon):
+    """A daemon with an event and a page, committed."""
+    daemon.event("claude-code", "UserPromptSubmit", {"session_id": "s", "prompt": "hello"})
+    daemon.post("/api/v1/page", {"title": "A page", "body": "Text.", "cwd": "/home/ada/app"})
+    daemon.wait(lambda: daemon.status()["git"]["waiting"] == 0, "all is committed")
+    return daemon
+
+
+@pytest.mark.promise("P12.30")
+def test_where_all_is_well_nothing_is_said(used):
+    code, findings = doctor(used)
+
+    assert code == 0 and bad(findings) == set()
+    shown = used.cli("doctor")
+    assert shown.returncode == 0 and "warning" not in shown.stdout and "failure" not in shown.stdout
+    assert "checks found nothing to say" in shown.stderr
+
+
+def test_no_daemon_and_stopped_by_hand(used):
+    used.stop()
+    code, findings = doctor(used)
+    assert code == 1 and findings["daemon.answers"]["level"] == "failure"
+
+    used.data.down_marker.touch()
+    _, findings = doctor(used)
+    assert findings["files.down"]["fix"] == "aimemory up"
+
+
+def test_a_daemon_that_hangs_is_told_from_none(used):
+    os.kill(used.process.pid, signal.SIGSTOP)
+    try:
+        code, findings = doctor(used)
+    finally:
+        os.kill(used.process.pid, signal.SIGCONT)
+
+    assert code == 1 and str(used.process.pid) in findings["files.lock"]["evidence"]
+
+
+def test_loose_modes_are_tightened_on_request(used):
+    used.data.root.chmod(0o755)
+    code, findings = doctor(used)
+    assert code == 0 and findings["files.modes"]["can_fix"] and "0755" in findings["files.modes"]["evidence"]
+
+    _, findings = doctor(used, "--fix")
+    assert findings["files.modes"]["level"] == "ok" and used.data.root.stat().st_mode & 0o777 == 0o700
+
+
+def test_settings_that_cannot_be_used(used):
+    used.data.config.write_text("[brief]\nchars = 'many'\n")
+    code, findings = doctor(used)
+
+    assert code == 1 and "chars" in findings["files.settings"]["evidence"]
+
+
+def test_events_that_wait_although_the_daemon_answers(used):
+    spooled = used.data.spool / "0001-x.json"
+    spooled.mkdir()  # nothing that the drain could deliver, or would take away
+    os.utime(spooled, (time.time() - 3600,) * 2)
+
+    _, findings = doctor(used)
+
+    assert findings["files.spool"]["level"] == "warning" and str(spooled) in findings["files.spool"]["evidence"]
+
+
+def test_what_was_rejected_is_named_with_its_reason(used):
+    assert used.event("claude-code", "Stop", b"not json")[0] == 400
+    _, findings = doctor(used)
+
+    assert findings["files.rejects"]["level"] == "note" and "not JSON" in findings["files.rejects"]["evidence"]
+
+
+def test_a_launcher_that_is_gone(used):
+    used.data.hook_launcher.unlink()
+    code, findings = doctor(used)
+
+    assert code == 1 and findings["files.launchers"]["fix"] == "aimemory restart"
+
+
+def test_a_damaged_index_and_one_of_another_version(used):
+    used.stop()
+    with sqlite3.connect(used.data.index) as db:
+        db.execute("pragma user_version = 99")
+    assert "schema 99" in doctor(used)[1]["stores.index"]["evidence"]
+
+    used.data.index.write_bytes(b"no database at all" * 1000)
+    code, findings = doctor(used)
+    assert code == 1 and findings["stores.index"]["fix"] == "aimemory reindex"
+
+
+def test_a_torn_journal(used):
+    used.stop()
+    (segment,) = used.data.journal.rglob("*.jsonl")
+    raw = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(b"".join(raw[:-1]) + raw[-1].replace(b'"seq"', b'"sec"'))
+
+    assert doctor(used)[1]["stores.journal"]["level"] == "warning"
+
+
+def test_a_wiki_whose_git_is_broken_locked_or_gone(used):
+    used.stop()  # who would mend some of it
+    lock = used.data.wiki / ".git" / "index.lock"
+    lock.touch()
+    findings = doctor(used)[1]
+    assert findings["stores.wiki.lock"]["proven"] is False
+    lock.unlink()
+
+    (used.data.wiki / ".git" / "HEAD").write_text("nonsense")
+    assert doctor(used)[1]["stores.wiki"]["level"] == "warning"
+
+    subprocess.run(["rm", "-rf", used.data.wiki / ".git"], check=True)
+    assert "missing" in doctor(used)[1]["stores.wiki"]["said"]
+
+
+@pytest.mark.promise("P12.31")
+def test_an_agent_that_works_while_nothing_arrives(used):
+    """Its hooks stand in the settings, its transcript is new, and no event came: it was started before."""
+    (used.home / ".claude").mkdir()
+    connected = used.cli("connect", "claude-code", "--apply")
+    assert connected.returncode == 0, connected.stderr
+    transcripts = used.home / ".claude" / "projects" / "-home-ada-app"
+    transcripts.mkdir(parents=True)
+    path = transcripts / "11111111-1111-4111-8111-111111111111.jsonl"
+    path.write_text('{"type":"user"}\n')
+    os.utime(path, (time.time() + 3600,) * 2)
+
+    code, findings = doctor(used)
+
+    found = findings["agents.claude-code.arrival"]
+    assert code == 0 and found["level"] == "warning" and found["proven"] is False and str(path) in found["evidence"]
+
+
+def test_hooks_that_are_not_trusted_or_lead_elsewhere(used, tmp_path):
+    (used.home / ".codex").mkdir()
+    assert used.cli("connect", "codex", "--apply").returncode in (0, 1)
+    code, findings = doctor(used)
+    assert code == 1 and "not trusted" in findings["agents.codex.hooks"]["said"]
+
+    other = Daemon(tmp_path / "other")
+    other.home = used.home
+    other.start()
+    try:
+        _, findings = doctor(other)
+        assert "another data directory" in findings["agents.codex.hooks"]["said"]
+    finally:
+        other.close()
+
+
+def test_fix_starts_a_daemon_that_is_down(used):
+    used.stop()
+    code, findings = doctor(used, "--fix")
+
+    assert code == 0 and findings["daemon.answers"]["level"] == "ok"
+    pid = lock_holder(used.data)
+    os.kill(pid, signal.SIGTERM)
+    used.wait(lambda: lock_holder(used.data) is None, "it is gone")
