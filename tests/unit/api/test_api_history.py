@@ -28,6 +28,9 @@ class Parts:
     async def ready(self):
         pass
 
+    async def level(self):
+        pass
+
     async def session_row(self, name):
         raise NotFound("no such session")
 
@@ -37,8 +40,8 @@ class Parts:
     async def standing(self, handoff):
         return Liveness.ENDED
 
-    async def is_deleted(self, handoff):
-        return self.deleted
+    async def has_page(self, handoff):
+        return not self.deleted
 
     async def read(self, plan):
         plan.close()
@@ -64,7 +67,7 @@ def why(handoff=OPEN, offer="content", is_deleted=False):
         ({"handoff": replace(OPEN, to="machine:m1")}, "the next session here can be offered it"),
         ({"handoff": replace(OPEN, to="machine:m2")}, "not offered, for it is for machine:m2"),
         ({"offer": "off"}, "not offered, for `handoff.offer` is off"),
-        ({"is_deleted": True}, "not offered, for its page was deleted by hand"),
+        ({"is_deleted": True}, "not offered, for its page is not where it was written"),
     ],
 )
 def test_why_says_what_the_next_session_is_told(more, said):
