@@ -132,8 +132,11 @@ class Batons:
         now = self._clock.now_ns()
         for handoff in self._claims.live():
             if handoff.state is HandoffState.OPEN and now - handoff.changed_at_ns > self._expire_ns:
-                days = self._expire_ns // _DAY_NS
-                await self._handover.finish(HandoffOp.EXPIRE, handoff.id, self._us(), f"nobody took it for {days} days")
+                why = f"nobody took it for {self._expire_ns // _DAY_NS} days"
+                try:
+                    await self._handover.finish(HandoffOp.EXPIRE, handoff.id, self._us(), why)
+                except Conflict:  # taken in this very moment
+                    continue
 
     async def settle(self) -> None:
         """What closed sessions still hold: their claim was noted after their closing had looked for it."""

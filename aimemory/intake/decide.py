@@ -125,7 +125,7 @@ class Intake:
         if self._is_switched_off(event, session):
             return self._dropped(event, OFF_REASON, session)
         filing = await self._projects.file(session, event.cwd)
-        if filing.place != event.cwd and self._folders.is_off(filing.place):  # by a link: the table has none
+        if filing.place != event.cwd and await self._is_off_by_a_link(event.cwd, filing.place):
             return self._dropped(event, OFF_REASON, session)
         kept = self._apply_rules(decoded, filing)
         if isinstance(kept, Dropped):
@@ -186,6 +186,12 @@ class Intake:
             if len(self._began_in) > _SESSIONS_OFF:
                 self._began_in.popitem(last=False)
         return True
+
+    async def _is_off_by_a_link(self, cwd: str | None, session_place: str | None) -> bool:
+        """As `_is_switched_off`, of the places behind links: the table has no links."""
+        if cwd is None or not self._folders.table():
+            return self._folders.is_off(session_place)
+        return self._folders.is_off(session_place, await self._projects.place(cwd))
 
     def _dropped(self, event: Event, reason: str, session: SessionId | None) -> Outcome:
         self._counters.dropped(event.harness, event.event, reason)

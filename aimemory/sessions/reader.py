@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from aimemory.errors import Unavailable
@@ -21,6 +22,9 @@ _KEPT = 64
 _READ_S = 10.0
 _SLACK_S = 5.0
 """More than reading may take by itself: a file on a share that hangs holds its thread, not the caller."""
+
+_THREADS = 4
+"""Of our own, so that such files hold nobody else's work."""
 
 RulesOf = Callable[[SessionId, str | None], Awaitable[tuple[CaptureRules, str]]]
 """The capture rules that hold for a session in a directory, and what their paths are relative to."""
@@ -44,6 +48,8 @@ class Sessions:
     def __init__(self, reader: Reader, transcripts: Transcripts | None = None) -> None:
         self._reader = reader
         self._transcripts = transcripts
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="transcripts")
+        self._reading: dict[str, asyncio.Future[Transcript | Unknown]] = {}
         self._states: OrderedDict[SessionId, tuple[SessionState, int]] = OrderedDict()
 
     async def state(self, session: SessionId) -> SessionState | None:
@@ -99,10 +105,23 @@ class Sessions:
             found = read_transcript(source, path, session=native, home=where.home, env=where.env, limit_s=limit_s)
             if isinstance(found, Unknown):
                 return found
-            return without_places(without_ignored(found, rules, root), where.is_off)
+            try:
+                return without_places(without_ignored(found, rules, root), where.is_off)
+            except Unavailable as error:
+                return Unknown(str(error))
 
         try:
             async with asyncio.timeout(limit_s + _SLACK_S):
-                return await asyncio.to_thread(read)
+                return await self._read_alone(path, read)
         except TimeoutError:
             return Unknown(f"it did not answer within {limit_s + _SLACK_S:.0f} s")
+
+    async def _read_alone(self, path: str, read: Callable[[], Transcript | Unknown]) -> Transcript | Unknown:
+        """Run `read` in a thread, once an earlier look at the same file has ended: one that hangs holds one thread,
+        however often it is asked for."""
+        while (earlier := self._reading.get(path)) is not None:
+            await asyncio.shield(earlier)
+        reading = asyncio.get_running_loop().run_in_executor(self._threads, read)
+        self._reading[path] = reading
+        reading.add_done_callback(lambda _: self._reading.pop(path, None))
+        return await asyncio.shield(reading)

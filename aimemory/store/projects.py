@@ -186,6 +186,10 @@ class Projects:
         """Top of the work tree that a directory lies in, by the same rules that decide its project; None for none."""
         return (await self._resolve(cwd)).checkout
 
+    async def place(self, cwd: str) -> str | None:
+        """The directory itself, without links."""
+        return (await self._resolve(cwd)).place
+
     # -- asking ------------------------------------------------------------------------------------------------------
 
     async def for_directory(self, cwd: str) -> tuple[Project, str]:

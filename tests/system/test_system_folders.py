@@ -107,6 +107,16 @@ def test_a_session_that_began_where_it_is_off_is_not_recorded_from_elsewhere_eit
     assert prompts(daemon) == ["another session"]
 
 
+def test_a_step_aside_by_a_link_into_a_folder_that_is_off_is_not_recorded(daemon, where, tmp_path):
+    other = repository(tmp_path / "other")
+    (tmp_path / "link").symlink_to(where)
+    daemon.cli("off", str(where))
+    for cwd, text in ((other, "one"), (tmp_path / "link", "two"), (other, "three")):
+        daemon.event("claude-code", "UserPromptSubmit", {"session_id": "s", "cwd": str(cwd), "prompt": text})
+
+    assert prompts(daemon) == ["one", "three"]
+
+
 def test_a_session_that_only_passed_through_is_recorded_again_when_it_is_back(daemon, where, tmp_path):
     other = repository(tmp_path / "other")
     daemon.cli("off", str(where))

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from aimemory.errors import Unavailable
+from aimemory.errors import Conflict, Unavailable
 from aimemory.handoff.batons import Batons
 from aimemory.index.events import SessionRow
 from aimemory.model.event import Event, EventKind
@@ -76,7 +76,7 @@ class Pages:
     """What is written and settled; one handoff's directory does not answer."""
 
     def __init__(self):
-        self.written, self.settled = [], []
+        self.written, self.settled, self.finished = [], [], []
 
     async def write_taken(self, handoff):
         if handoff.id == "dead":
@@ -85,6 +85,11 @@ class Pages:
 
     async def settle(self, session):
         self.settled.append(session)
+
+    async def finish(self, op, handoff, by, why):
+        if handoff == "taken":
+            raise Conflict("It was taken.")
+        self.finished.append((op, handoff))
 
 
 def batons(claims, receiver=RECEIVER):
@@ -135,3 +140,13 @@ def test_what_a_closed_session_holds_is_settled_and_what_a_live_one_holds_is_lef
     made, pages = batons(Known(replace(taken("h1", "a.md"), changed_at_ns=NOW_NS)), CLOSED)
     asyncio.run(made.settle())
     assert pages.settled == []
+
+
+def test_one_that_is_taken_while_it_expires_keeps_no_other_back():
+    made, pages = batons(Known(replace(OPEN, id="taken"), replace(OPEN, id="old")))
+    asyncio.run(made.expire())
+
+    assert pages.finished == []  # the clock of these tests stands below 14 days
+    made._clock.now_ns = lambda: 15 * 86_400 * 10**9
+    asyncio.run(made.expire())
+    assert pages.finished == [(HandoffOp.EXPIRE, "old")]

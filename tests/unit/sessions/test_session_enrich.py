@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -309,6 +310,44 @@ def test_what_a_transcript_holds_of_a_folder_that_is_off_stays_in_it(tmp_path: P
     told = ask(tmp_path, seen, off="/w/private")
     assert (list(told.commands), told.last_request, told.last_message) == (["make lint"], "Fix it", None)
     assert ask(tmp_path, seen).last_message == "hushed"
+
+
+def test_a_transcript_that_hangs_holds_one_thread_however_often_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, on = ClaudeLines(), Events()
+    lines.prompt("Fix it")
+    path = lines.save(lines.place(tmp_path))
+    seen = [on.start(after_s=1, transcript_path=str(path), native_session=SESSION), on.prompt("Fix it", after_s=2)]
+    begun: list[str] = []
+    answers = threading.Event()
+
+    def hangs(source, name, **more):
+        begun.append(name)
+        answers.wait(20)
+        return read_transcript(source, name, **more)
+
+    monkeypatch.setattr("aimemory.sessions.reader.read_transcript", hangs)
+    monkeypatch.setattr("aimemory.sessions.reader._SLACK_S", 0.0)
+
+    async def rules_of(session, cwd):
+        return KEEP_ALL, "/w/app"
+
+    async def story() -> tuple[list[str | None], str | None]:
+        where = Transcripts(
+            lambda harness: REGISTRY.get(harness).transcript, rules_of, lambda cwd: False, str(tmp_path), {}
+        )
+        sessions = Sessions(Stored(seen), where)
+        told = [await sessions.enriched(seen[0].session, limit_s=0.01) for _ in range(6)]
+        told_at_once = len(begun)
+        answers.set()
+        after = await sessions.enriched(seen[0].session, limit_s=20)
+        assert told_at_once == 1
+        return [state.transcript for state in told if state], after.transcript if after else None
+
+    hung, after = asyncio.run(story())
+    assert hung == ["not read: it did not answer within 0 s"] * 6
+    assert after == "read, nothing to add"
 
 
 def test_a_harness_without_transcripts_is_not_asked_for_one(tmp_path: Path) -> None:
