@@ -42,6 +42,14 @@ class Located(Protocol):
     def project(self) -> Project | None: ...
     @property
     def how(self) -> str: ...
+    @property
+    def off_by(self) -> str | None: ...
+
+
+def refuse_where_off(off_by: str | None, caller: Caller, project: str | None) -> None:
+    """Raises UserError where nothing is to be recorded. A person who names a project means it; an agent may not."""
+    if off_by is not None and (caller.harness or not project):
+        raise UserError(f"`aimemory off` holds for {off_by}: nothing of it is recorded. Nothing was written.")
 
 
 Where = Callable[[str | None, Caller], Awaitable[Located]]
@@ -169,6 +177,7 @@ class Handoffs:
         """Hand over by hand. Raises UserError without a summary, or when nothing was done in the session."""
         await self._claims.level()
         where = await self._where(project, caller)
+        refuse_where_off(where.off_by, caller, project)
         by = await self._party(caller)
         home = where.project or self._projects.unfiled
         await self._projects.ensure(home)
@@ -213,6 +222,7 @@ class Handoffs:
         if not summary.strip():
             raise UserError("Say in the summary what is done, what is open and what failed; nothing was recorded.")
         await self._claims.level()
+        refuse_where_off((await self._where(None, caller)).off_by, caller, None)
         by = await self._party(caller)
         state = await self._sessions.state(by.session) if by.session else None
         if by.session is None or state is None:
@@ -231,6 +241,8 @@ class Handoffs:
         """
         await self._claims.level()
         where = await self._where(project, caller)
+        if where.off_by is not None:
+            raise UserError(f"`aimemory off` holds for {where.off_by}: no brief is given there.")
         by = await self._party(caller)
         occasion = Occasion(
             cwd=caller.cwd, session=by.session, harness=by.harness, moment=Moment.ASKED,
