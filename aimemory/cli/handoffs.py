@@ -25,6 +25,7 @@ _STATES = ("open", "claimed", "done", "cancelled", "expired")
 @translated
 def handoffs(handoff: str | None, state: str | None, limit: int, project: str | None, as_json: bool) -> None:
     """Handoffs of this project, those that can be taken first; or one of them and what happened to it."""
+    handoff = handoff or None
     found = Client(load_config()).get(
         "/api/v1/handoffs", handoff=handoff, state=state, limit=limit, project=project, cwd=here()
     )
@@ -106,6 +107,7 @@ def cancel(handoff_id: str, reason: str, as_json: bool) -> None:
 @translated
 def sessions(session: str | None, limit: int, project: str | None, as_json: bool) -> None:
     """Sessions of this project, the latest first; or one of them."""
+    session = session or None
     found = Client(load_config()).get("/api/v1/sessions", session=session, limit=limit, project=project, cwd=here())
     if as_json:
         print_json(found)

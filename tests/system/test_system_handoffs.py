@@ -582,3 +582,10 @@ def test_a_handoff_by_hand_under_no_project_is_offered_in_its_directory_alone(da
     assert "_unfiled" in begun["page"]
     assert f"Handoff {begun['id']} is offered to you" in Agent(daemon, "codex", "x1", here).start()
     assert begun["id"] not in Agent(daemon, "codex", "x2", there).start()
+
+
+@pytest.mark.parametrize("command", ["handoffs", "sessions"])
+def test_an_empty_name_means_all(daemon, app, command):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+
+    assert daemon.cli(command, "", cwd=app).stdout == daemon.cli(command, cwd=app).stdout != ""
