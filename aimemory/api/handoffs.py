@@ -1,10 +1,9 @@
 """Handoffs as operations: what agents, HTTP and the command line do with them."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from aimemory.api.history import History
-from aimemory.api.lookup import Lookup
+from aimemory.api.lookup import Lookup, refuse_where_off
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Conflict, UserError
@@ -27,9 +26,6 @@ _OFFERS = 2
 MCP = "mcp"
 """The harness of a client whose name we don't know."""
 
-OffBy = Callable[[str | None], str | None]
-"""The folder that switches a directory off."""
-
 
 class Handoffs:
     """Reached as `Memory.handoffs`. No question changes anything, but a brief that an agent asks for: it offers."""
@@ -37,7 +33,6 @@ class Handoffs:
     def __init__(
         self, *, lookup: Lookup, history: History, claims: Claims, handover: Handover, batons: Batons,
         composer: Composer, sessions: Sessions, reader: Reader, projects: Projects, config: Config, clock: Clock,
-        off_by: OffBy,
     ) -> None:  # fmt: skip
         self._lookup = lookup
         self._history = history
@@ -50,7 +45,6 @@ class Handoffs:
         self._projects = projects
         self._config = config
         self._clock = clock
-        self._off_by = off_by
         self._takers: dict[HandoffId, int] = {}
         """By which process a handoff was taken for a session that isn't known: it may ask again."""
 
@@ -102,6 +96,7 @@ class Handoffs:
         """
         await self._claims.level()
         where = await self._lookup.where(project, caller)
+        refuse_where_off(where.off_by, caller, project)
         by = await self._lookup.party(caller)
         if by.harness is None and not by_hand:
             by = replace(by, harness=MCP)
@@ -148,6 +143,7 @@ class Handoffs:
         if not summary.strip():
             raise UserError("Say in the summary what is done, what is open and what failed; nothing was recorded.")
         await self._claims.level()
+        refuse_where_off((await self._lookup.where(None, caller)).off_by, caller, None)
         by = await self._lookup.party(caller)
         state = await self._sessions.state(by.session) if by.session else None
         if by.session is None or state is None:
@@ -167,14 +163,14 @@ class Handoffs:
         """
         await self._claims.level()
         where = await self._lookup.where(project, caller)
+        if where.off_by is not None:
+            raise UserError(f"`aimemory off` holds for {where.off_by}: no brief is given there.")
         by = await self._lookup.party(caller)
         occasion = Occasion(
             cwd=caller.cwd, session=by.session, harness=by.harness, moment=Moment.ASKED,
             budget_chars=self._config.brief.chars, git_s=self._config.brief.git_ms / 1000,
         )  # fmt: skip
         name = where.project.path if where.project else None
-        if self._off_by(caller.cwd) is not None:
-            return "", name, where.how
         for _ in range(_OFFERS):
             brief = await self._composer.compose(where.project, occasion)
             if brief.offer is None or by.session is None:

@@ -23,15 +23,23 @@ _MIN_PREFIX = 4
 
 
 class Located(Protocol):
-    """The project an operation works in, and how it was found."""
+    """The project an operation works in, and how it was found. off_by: the folder that switches the caller's off."""
 
     @property
     def project(self) -> Project | None: ...
     @property
     def how(self) -> str: ...
+    @property
+    def off_by(self) -> str | None: ...
 
 
 Where = Callable[[str | None, Caller], Awaitable[Located]]
+
+
+def refuse_where_off(off_by: str | None, caller: Caller, project: str | None) -> None:
+    """Raises UserError where nothing is to be recorded. A person who names a project means it; an agent may not."""
+    if off_by is not None and (caller.harness or not project):
+        raise UserError(f"`aimemory off` holds for {off_by}: nothing of it is recorded. Nothing was written.")
 
 
 class Lookup:

@@ -7,7 +7,7 @@ from typing import Any
 
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
-from aimemory.api.lookup import Where
+from aimemory.api.lookup import Where, refuse_where_off
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
@@ -45,10 +45,12 @@ _TITLE_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """The project an operation works in (None: all, or none yet), and how it was found."""
+    """The project an operation works in (None: all, or none yet), and how it was found. off_by: the folder that
+    `aimemory off` names, if the caller is in it."""
 
     project: Project | None
     how: str
+    off_by: str | None = None
 
     @property
     def name(self) -> str | None:
@@ -164,6 +166,7 @@ class Memory:
         if project == EVERYWHERE:
             raise UserError(f"A page belongs to one project, not to {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, caller)
+        refuse_where_off(where.off_by, caller, project)
         of = await self._callers.find(caller)
         harness = caller.harness or (of.row.harness if of.row else None)
         who = replace(self._actor, harness=harness, session=of.session)
@@ -252,6 +255,9 @@ class Memory:
 
     async def _where(self, project: str | None, caller: Caller, *, must: bool = True) -> _Where:
         """must: False where a project only helps, so that none is an answer too."""
+        return replace(await self._located(project, caller, must), off_by=self._folders.off_by(caller.cwd))
+
+    async def _located(self, project: str | None, caller: Caller, must: bool) -> _Where:
         if project == EVERYWHERE:
             return _Where(None, "all projects were asked for")
         if project:

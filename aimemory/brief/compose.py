@@ -78,7 +78,8 @@ class Occasion:
     """Who is briefed, when and how much. session None: a person who asks. prompt: the request it comes with. since_ns:
     what a session that goes on was told last, so that only what is newer is told; None for all.
 
-    git_s: limit for git, in seconds; what takes longer reads as not checked.
+    git_s: limit for git, in seconds; what takes longer reads as not checked. until_s: on the event loop's clock, after
+    which a transcript is not read any more; None for no hurry.
     """
 
     cwd: str | None
@@ -89,6 +90,7 @@ class Occasion:
     moment: Moment = Moment.START
     prompt: str | None = None
     since_ns: int | None = None
+    until_s: float | None = None
     budget_bytes: int | None = None
 
 
@@ -139,6 +141,7 @@ class Composer:
             git = await git_task
         finally:
             git_task.cancel()
+            await asyncio.gather(git_task, return_exceptions=True)
         survey, choice = _newer(survey, choose(survey, await self._asking(occasion, git)), occasion)
         parts, told, live = await self._about_sessions(survey, choice, occasion, git)
         if occasion.since_ns is not None:
@@ -186,7 +189,10 @@ class Composer:
                 left = tuple(one for one in live_before if one != offer.handoff.session)
                 git = await self._git(occasion.cwd, occasion.git_s)
                 parts += handoff_parts(
-                    await self._brief_handoff(offer.handoff), git, here=occasion.cwd, notice=self._offer == "notice"
+                    await self._brief_handoff(offer.handoff, until_s=occasion.until_s),
+                    git,
+                    here=occasion.cwd,
+                    notice=self._offer == "notice",
                 )
         text = self._filled(parts, occasion) if parts else sanitize("")
         return BriefText(text, "", (), offer, left, tuple(news))
@@ -213,7 +219,7 @@ class Composer:
         parts: list[BriefPart] = []
         given = survey.held or (choice.offer.handoff if choice.offer else None)
         if given is not None and self._offer != "off":
-            brief = await self._brief_handoff(given, occasion.session)
+            brief = await self._brief_handoff(given, occasion.session, until_s=occasion.until_s)
             parts += handoff_parts(
                 brief,
                 git,
@@ -268,21 +274,29 @@ class Composer:
         return BriefSession(state, page=row.page, harness_name=self._title_of(state.harness), note=note)
 
     async def _brief_handoff(
-        self, handoff: Handoff, reader: SessionId | None = None, *, is_whole: bool = True
+        self, handoff: Handoff, reader: SessionId | None = None, *, is_whole: bool = True, until_s: float | None = None
     ) -> BriefHandoff:
         """is_whole: told with all it carries, not named only; reading the transcripts of many would take too long."""
-        state_of = self._with_transcript if is_whole else self._sessions.state
-        state = await state_of(handoff.session) if handoff.session else None
+        state = None
+        if handoff.session:
+            whole = (
+                self._with_transcript(handoff.session, until_s) if is_whole else self._sessions.state(handoff.session)
+            )
+            state = await whole
         name = self._title_of(handoff.harness) if handoff.harness else f"{self._actor.user}, by hand"
         is_yours = handoff.state is HandoffState.CLAIMED and handoff.holder == reader
         before = await self._claims.find(handoff.continues) if handoff.continues and self._claims.is_ready else None
         return BriefHandoff(handoff, state, name, before, is_yours=is_yours)
 
-    async def _with_transcript(self, session: SessionId) -> SessionState | None:
+    async def _with_transcript(self, session: SessionId, until_s: float | None) -> SessionState | None:
         """The state with what the harness's own record adds, if that can be had while a hook waits."""
+        left_s = _TRANSCRIPT_S if until_s is None else until_s - asyncio.get_running_loop().time() - _READ_S
+        limit_s = min(_TRANSCRIPT_S, left_s)
+        if limit_s < _READ_S:
+            return await self._sessions.state(session)
         try:
-            async with asyncio.timeout(_TRANSCRIPT_S + _READ_S):
-                return await self._sessions.enriched(session, limit_s=_TRANSCRIPT_S)
+            async with asyncio.timeout(limit_s + _READ_S):
+                return await self._sessions.enriched(session, limit_s=limit_s)
         except TimeoutError:
             return await self._sessions.state(session)
 

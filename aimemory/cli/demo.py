@@ -181,7 +181,10 @@ def _play(config: Config, client: Client, root: Path) -> None:
 
     _title("Codex starts in the same directory, and reads this before you type")
     codex = _Agent("codex", "demo-codex", hook, repo)
-    _block(codex.starts())
+    told = codex.starts()
+    _block(told)
+    if "Failed:" not in told:
+        raise Unavailable("The brief came too late on this machine just now. Try once more, or: aimemory demo --keep")
     _line("", "It said that all tests pass. What was recorded of the run says otherwise: that is handed over.")
 
     _title("Codex takes the baton with its first tool call")

@@ -25,6 +25,7 @@ _STATES = ("open", "claimed", "done", "cancelled", "expired")
 @translated
 def handoffs(handoff: str | None, state: str | None, limit: int, project: str | None, as_json: bool) -> None:
     """Handoffs of this project, those that can be taken first; or one of them and what happened to it."""
+    handoff = handoff or None
     found = Client(load_config()).get(
         "/api/v1/handoffs", handoff=handoff, state=state, limit=limit, project=project, cwd=here()
     )
@@ -87,7 +88,7 @@ def claim(handoff_id: str, as_json: bool) -> None:
 @json_option
 @translated
 def release(handoff_id: str, as_json: bool) -> None:
-    """Give a taken handoff back: the next session here is offered it."""
+    """Give a taken handoff back: the next session here can be offered it."""
     _change("release", handoff_id, as_json)
 
 
@@ -109,6 +110,7 @@ def cancel(handoff_id: str, reason: str, as_json: bool) -> None:
 @translated
 def sessions(session: str | None, limit: int, project: str | None, as_json: bool) -> None:
     """Sessions of this project, the latest first; or one of them."""
+    session = session or None
     found = Client(load_config()).get("/api/v1/sessions", session=session, limit=limit, project=project, cwd=here())
     if as_json:
         print_json(found)

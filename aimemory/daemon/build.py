@@ -200,7 +200,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         )  # fmt: skip
         handoffs = Handoffs(
             lookup=lookup, history=history, claims=claims, handover=handover, batons=batons, composer=composer,
-            sessions=sessions, reader=reader, projects=projects, config=config, clock=clock, off_by=folders.off_by,
+            sessions=sessions, reader=reader, projects=projects, config=config, clock=clock,
         )  # fmt: skip
         return handoffs, history
 

@@ -11,7 +11,7 @@ from aimemory.handoff.generated import Generated, front_fields
 from aimemory.handoff.used import used_since
 from aimemory.index.events import observations_of
 from aimemory.index.events import session as session_row
-from aimemory.index.handoffs import handoff_ids
+from aimemory.index.handoffs import given_back_by, handoff_ids
 from aimemory.model.gitfacts import GitSummary
 from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party, automatic_handoff_id
 from aimemory.model.ids import SessionId, digest
@@ -75,8 +75,8 @@ class Handover:
         used = await self._give_back_unused(state, held)
         if not state.did_work and not used:
             return None, "it did nothing: no request of a user, or neither a tool call nor an answer"
-        if held and not used:
-            return None, f"it took handoff {held[0].id}, ran and wrote nothing, and gave it back"
+        if not used and (given_back := held[0].id if held else await self._given_back(state)):
+            return None, f"it took handoff {given_back}, ran and wrote nothing, and gave it back"
         continues = used[0].id if used else None
         written, why = await self._write(state, project, git, session_page, how, continues=continues)
         await self._finish_used(state, used)
@@ -276,6 +276,11 @@ class Handover:
         return [handoff for handoff in found if handoff is not None and handoff.manual]
 
     # -- helpers -----------------------------------------------------------------------------------------------------
+
+    async def _given_back(self, state: SessionState) -> str | None:
+        """What it gave back after its last work: at a closing that a crash cut off, or before it was opened again."""
+        released = await self._reader.read(given_back_by(state.id))
+        return next((event.handoff for event in released if event.at_ns >= state.worked_at_ns), None)
 
     async def _was_used(self, handoff: Handoff, session: SessionId) -> bool:
         observations = await self._reader.read(observations_of(session))

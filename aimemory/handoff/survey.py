@@ -19,9 +19,10 @@ from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 
 _LOOK_BACK = 30
-_MAX_WRITTEN = 20
+_MAX_WRITTEN = 10
 _MAX_PROVISIONAL = 8
-"""So many of the newest are looked at: older ones than these nobody goes on with, and a brief can't wait for them."""
+"""So many of the newest are looked at, of those written: of this work tree and of others, for anyone and for somebody.
+Older ones than these nobody goes on with, and a brief can't wait for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,11 @@ class Surveyor:
         handoffs = self._claims.live(project.id)
         if project.id == UNFILED_FOLDER:
             here = {row.id for row in rows}
-            handoffs = [h for h in handoffs if h.session in here]
-        candidates = [*await self._written(handoffs, rows), *await self._provisional(rows, handoffs)]
+            handoffs = [
+                h for h in handoffs if (h.session in here if h.session else cwd is None or h.checkout == cwd)
+            ]  # by hand, without a session: its directory too
+        checkout = None if cwd is None else await self._projects.checkout(cwd) or cwd
+        candidates = [*await self._written(handoffs, rows, checkout), *await self._provisional(rows, handoffs)]
         taken = {h.session: h for h in handoffs if h.session and h.state is HandoffState.CLAIMED}
         return Survey(tuple(candidates), self._held(session), live, tuple(rows), taken)
 
@@ -114,10 +118,13 @@ class Surveyor:
         offered = [h for h in self._claims.offered_to(session) if h.state is HandoffState.OPEN]
         return next(iter([*self._claims.held_by(session), *offered]), None)
 
-    async def _written(self, handoffs: list[Handoff], rows: list[SessionRow]) -> list[Candidate]:
+    async def _written(self, handoffs: list[Handoff], rows: list[SessionRow], checkout: str | None) -> list[Candidate]:
         by_id = {row.id: row for row in rows}
         open_ones = [h for h in handoffs if h.page is not None and h.state is HandoffState.OPEN]
-        chosen = sorted(open_ones, key=lambda h: (not h.manual, h.to is None, -h.changed_at_ns))[:_MAX_WRITTEN]
+        kinds: dict[tuple[bool, bool], list[Handoff]] = {}
+        for handoff in sorted(open_ones, key=lambda h: (not h.manual, -h.changed_at_ns)):
+            kinds.setdefault((handoff.checkout == checkout, handoff.to is None), []).append(handoff)
+        chosen = [handoff for kind in kinds.values() for handoff in kind[:_MAX_WRITTEN]]
         there = await self._pages.existing([h.page for h in chosen if h.page is not None])
         found = []
         for handoff in chosen:

@@ -52,6 +52,16 @@ def handoff_ids(
     return [handoff for (handoff,) in rows]
 
 
+def given_back_by(session: str) -> Plan[list[HandoffEvent]]:
+    """The lines by which this session gave handoffs back, by seq."""
+    rows = yield Statement(
+        f"""select {_EVENT} from handoff_event e
+        where e.op = 'release' and json_extract(e.data, '$.by.session') = ? order by e.seq""",
+        (session,),
+    )
+    return [_event(row) for row in rows]
+
+
 def handoffs_like(prefix: str) -> Plan[list[str]]:
     """Ids that begin so, at most five."""
     rows = yield Statement(

@@ -285,7 +285,7 @@ class _Tools:
             to=a.get("to"),
             project=a.get("project"),
         )
-        return mcp_text.handoff_text(view, "Handed over; the next session here is offered it:")
+        return mcp_text.handoff_text(view, "Handed over; the next session here can be offered it:")
 
     async def _handoff_list(self, a: dict[str, Any], caller: Caller) -> str:
         found = await self._face.handoffs.listed(

@@ -38,6 +38,9 @@ log = logging.getLogger(__name__)
 _LATE_NS = 650_000_000
 """The client waits 700 ms from its capture time on; what is ready later than this would not be printed."""
 
+_READ_UNTIL_S = 0.5
+"""After which no transcript is begun for a reply: what is left is for filling, the offer's line and the way back."""
+
 _REMEMBERED = 2000
 _TRIES = 2
 _AGAIN = ("compact",)
@@ -172,7 +175,7 @@ class Replies:
         since_ns = self._given_at(outcome.session) if moment is Moment.RESUME else None
         return Occasion(
             cwd=event.cwd, session=outcome.session, harness=event.harness, moment=moment, prompt=event.prompt,
-            since_ns=since_ns,
+            since_ns=since_ns, until_s=asyncio.get_running_loop().time() + _READ_UNTIL_S,
             budget_chars=min(self._config.brief.chars, spec.inject.limit_chars or self._config.brief.chars),
             budget_bytes=spec.inject.limit_bytes, git_s=self._config.brief.git_ms / 1000,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from aimemory.journal.lines import Record
 from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party
 from aimemory.model.ids import ProjectId, SessionId
 from aimemory.model.protocols import Clock
-from aimemory.privacy import Sanitized
+from aimemory.privacy import Sanitized, sanitize_tree
 from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Append, Writer
@@ -118,7 +118,8 @@ class Claims:
         await self.find(handoff)
         at_ns = self._clock.now_ns()
         who = {"session": by.session, "harness": by.harness, "user": by.user, "machine": by.machine}
-        head = {"op": op.value, "handoff": handoff, "by": {k: v for k, v in who.items() if v is not None}}
+        named = sanitize_tree({k: v for k, v in who.items() if v is not None})  # a client names its harness as it likes
+        head = {"op": op.value, "handoff": handoff, "by": named.value}
         data = about.derive(lambda more: head | more)
 
         def change(append: Append) -> tuple[Handoff | None, str | None]:

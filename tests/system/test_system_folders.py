@@ -228,3 +228,44 @@ def test_a_table_that_can_not_be_read_keeps_events_in_the_spool_until_it_is_mend
 
     daemon.data.folders_file.unlink()
     daemon.wait(lambda: prompts(daemon) == ["water the beans"], "it is stored")
+
+
+@pytest.mark.promise("P4.15")
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("memory_session_brief", {}),
+        ("memory_session_close", {"summary": "half done"}),
+        ("memory_handoff_begin", {"summary": "half done"}),
+        ("memory_handoff_begin", {"summary": "half done", "project": "app"}),
+        ("memory_write_page", {"title": "Pots", "body": "They are in the shed."}),
+    ],
+)
+def test_an_agents_own_tools_record_nothing_there_and_brief_nobody(daemon, where, tool, arguments):
+    from test_system_mcp import Client
+
+    said(daemon, where, "one")
+    daemon.cli("off", cwd=where)
+    client = Client(daemon, where)
+    client.call("initialize", protocolVersion="2025-11-25", capabilities={},
+                clientInfo={"name": "codex-mcp-client", "version": "1"})  # fmt: skip
+    before = len(daemon.lines())
+
+    text, failed = client.tool(tool, **arguments)
+    client.close()
+
+    assert failed and "`aimemory off` holds for" in text
+    assert len(daemon.lines()) == before
+
+
+def test_a_person_is_told_and_may_name_the_project(daemon, where):
+    said(daemon, where, "one")
+    stop = {"session_id": "s", "cwd": str(where), "last_assistant_message": "Done."}
+    daemon.hook("claude-code", "Stop", stop, where)
+    daemon.cli("off", cwd=where)
+
+    refused = daemon.cli("handoff", "begin", "--summary", "half done", cwd=where)
+    meant = daemon.cli("handoff", "begin", "--summary", "half done", "-p", "app", cwd=where)
+
+    assert refused.returncode and "`aimemory off` holds for" in refused.stderr
+    assert meant.returncode == 0, meant.stderr

@@ -622,3 +622,69 @@ def test_a_page_that_can_not_be_written_is_said_holds_up_no_other_claim_and_come
     in_the_way.unlink()
     daemon.start()
     daemon.wait(lambda: daemon.pages("default/app/handoffs/**/*.md"), "the page is written")
+
+
+@pytest.mark.promise("P7.4")
+def test_a_kill_between_giving_back_and_closing_leaves_no_handoff_of_the_receiver(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files").ends()
+    given = handed_over(daemon, app)
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.prompt("what is this about?")
+    codex.stops("It is about the parser.")
+    in_state(daemon, app, "claimed")
+    closed(daemon)
+    codex.ends()
+    closed(daemon, 2)
+    daemon.stop()
+    segment = max(daemon.data.journal.rglob("*.jsonl"))
+    raw = segment.read_bytes().splitlines(keepends=True)
+    assert json.loads(raw[-1])["type"] == "done"
+    segment.write_bytes(b"".join(raw[:-1]))  # as a kill right before the last line
+    for path in daemon.data.index.parent.glob("index*"):
+        path.unlink()
+    daemon.start()
+    closed(daemon, 2)
+
+    assert [(h["id"], h["state"]) for h in handoffs(daemon, app)] == [(given["id"], "open")]
+
+
+def test_many_handoffs_of_another_work_tree_or_for_others_hide_none(daemon, app, tmp_path):
+    from living import git
+
+    tree = tmp_path / "home" / "tree"
+    git(app, "worktree", "add", "-q", "-b", "topic", str(tree))
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser for empty files").ends()
+    own = handed_over(daemon, app)
+    for number in range(25):
+        daemon.post("/api/v1/handoffs/begin", {"cwd": str(app), "summary": f"For Bob {number}.", "to": "user:bob"})
+        Agent(daemon, "claude-code", f"t{number}", tree, ago_s=50).works(f"Fix topic {number}").ends()
+    closed(daemon, 26)
+
+    assert f"Handoff {own['id']} is offered to you" in Agent(daemon, "codex", "x1", app).start()
+
+
+def test_a_secret_as_the_name_of_a_harness_reaches_no_byte(daemon, app):
+    from living import all_bytes
+
+    secret = "ghp_" + "Zq8R" * 9
+    daemon.post("/api/v1/handoffs/begin", {"cwd": str(app), "summary": "Half done.", "harness": secret})
+
+    daemon.stop()
+    assert secret.encode() not in all_bytes(daemon.data.root)
+
+
+def test_a_handoff_by_hand_under_no_project_is_offered_in_its_directory_alone(daemon, tmp_path):
+    here, there = tmp_path / "gone", tmp_path / "gone too"  # no directory, no project
+    begun = daemon.post("/api/v1/handoffs/begin", {"cwd": str(here), "summary": "Half done."})
+
+    assert "_unfiled" in begun["page"]
+    assert f"Handoff {begun['id']} is offered to you" in Agent(daemon, "codex", "x1", here).start()
+    assert begun["id"] not in Agent(daemon, "codex", "x2", there).start()
+
+
+@pytest.mark.parametrize("command", ["handoffs", "sessions"])
+def test_an_empty_name_means_all(daemon, app, command):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+
+    assert daemon.cli(command, "", cwd=app).stdout == daemon.cli(command, cwd=app).stdout != ""
