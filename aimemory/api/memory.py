@@ -202,7 +202,7 @@ class Memory:
 
     async def brief(self, *, cwd: str | None, project: str | None = None, after: int = 0) -> dict[str, Any]:
         """What the next agent would be told here; nothing is marked as given."""
-        await self._projector.reached(after)
+        await self._projector.reached(max(after, self._projector.applied_seq + self._projector.lag))
         if project == EVERYWHERE:
             raise UserError(f"A brief is about one project, not about {EVERYWHERE!r}. Name it, or leave it out.")
         where = await self._where(project, Caller(cwd=cwd))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from aimemory.errors import AimemoryError, Conflict
+from aimemory.sessions.quoting import INVISIBLE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,8 +58,9 @@ def translated(command: F) -> F:
 
 
 def clean(text: str) -> str:
-    """Recorded text for a terminal: no escape sequences, no control characters but line ends and tabs."""
-    return "".join(c for c in text if c in "\n\t" or (c >= " " and c != "\x7f" and not "\x80" <= c <= "\x9f"))
+    """Recorded text for a terminal: no escape sequences, no control characters but line ends and tabs, none that hide
+    or reorder others."""
+    return INVISIBLE.sub("", text.replace("\r", ""))
 
 
 def cleaned(value: Any) -> Any:

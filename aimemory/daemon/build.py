@@ -178,13 +178,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
     async def sweep(pulse: Pulse) -> None:
         await closer.sweep()
 
-    async def look_over_batons(pulse: Pulse) -> None:
-        await batons.settle()
-        await batons.look_after(pulse)
-
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
-        Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, look_over_batons),
+        Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
     ])  # fmt: skip
 
     callers = CallerSessions(reader, projects, processes)

@@ -125,10 +125,14 @@ class Batons:
         return f"{handoff.id}: {op} by hand"
 
     async def look_after(self, pulse: Pulse) -> None:
-        """From time to time: pages that could not be written, handoffs that nobody took for the set number of days."""
-        if not self._claims.is_ready:
-            return
-        await self._write_missing(pulse)
+        """From time to time: what a failure or a crash left behind, and what is too old."""
+        if self._claims.is_ready:
+            await self._write_missing(pulse)
+            await self.settle()
+            await self.expire()
+
+    async def expire(self) -> None:
+        """Handoffs that nobody took for the set number of days."""
         now = self._clock.now_ns()
         for handoff in self._claims.live():
             if handoff.state is HandoffState.OPEN and now - handoff.changed_at_ns > self._expire_ns:
@@ -140,8 +144,6 @@ class Batons:
 
     async def settle(self) -> None:
         """What closed sessions still hold: their claim was noted after their closing had looked for it."""
-        if not self._claims.is_ready:
-            return
         now = self._clock.now_ns()
         for handoff in self._claims.live():
             if handoff.state is not HandoffState.CLAIMED or handoff.holder is None:
