@@ -183,6 +183,15 @@ def _print_stopped(report: dict[str, Any]) -> None:
         click.echo(f"PROBLEM: {clean(report['problem'])}")
 
 
+def _print_tasks(tasks: list[dict[str, Any]]) -> None:
+    """The daemon's parts: those that failed or don't run by themselves, the others by number."""
+    odd = [task for task in tasks if task["error"] or task["state"] not in ("running", "starting")]
+    click.echo(f"parts    {len(tasks) - len(odd)} of {len(tasks)} run without an error")
+    for task in odd:
+        error = f", last error: {task['error']} ({task['failures']} in all)" if task["error"] else ""
+        click.echo(f"         {task['name']}: {task['state']}{error}")
+
+
 def _print_status(found: dict[str, Any]) -> None:
     click.echo(f"aimemory {found['version']}, process {found['pid']}, up since {found['started_at']}")
     click.echo(f"data     {found['data']}")
@@ -210,9 +219,7 @@ def _print_status(found: dict[str, Any]) -> None:
         click.echo(f"{harness:<12} {numbers}; last stored {last.get('event', '–')} at {last.get('at', '–')}")
         for reason, count in counts["reasons"].items():
             click.echo(f"             {count} × {reason}")
-    for task in found["tasks"]:
-        error = f"  last error: {task['error']} ({task['failures']} in all)" if task["error"] else ""
-        click.echo(f"task {task['name']:<10} {task['state']}, {task['last'] or 'nothing yet'}{error}")
+    _print_tasks(found["tasks"])
     for problem in found["problems"]:
         click.echo(f"PROBLEM: {problem}")
     if not found["capture"]:
