@@ -201,7 +201,7 @@ class Handover:
         self, state: SessionState, project: Project, git: GitSummary | None, session_page: str | None, how: str, *,
         continues: HandoffId | None, declared: Declared | None = None,
     ) -> tuple[HandoffId | None, str]:  # fmt: skip
-        known, identifier, refused = await self.own(state.id, state.worked_at_ns)
+        known, identifier, refused = await self.own(state)
         if refused is not None:
             return None, refused
         draft = known or Handoff(
@@ -222,7 +222,7 @@ class Handover:
         handoff = replace(
             draft, summary=said["summary"] or draft.summary, next_steps=said["next_steps"] or draft.next_steps,
             to=said["to"] or draft.to, branch=(git.branch if git else None) or draft.branch, checkout=checkout,
-            continues=continues or draft.continues,
+            continues=continues or draft.continues, upto=_heard_upto(state) if state is not None else None,
         )  # fmt: skip
         before = await self._claims.find(handoff.continues) if handoff.continues else None
         handoff = replace(handoff, title=said["title"] or draft.title or handoff_title(state, harness, before))
@@ -247,12 +247,14 @@ class Handover:
             await self._set_status(final)
         return (handoff.id, how) if done else (None, "it became final in this very moment")
 
-    async def own(self, session: SessionId, worked_at_ns: int) -> tuple[Handoff | None, HandoffId, str | None]:
+    async def own(self, state: SessionState) -> tuple[Handoff | None, HandoffId, str | None]:
         """The session's open handoff to write anew, or the id of the next; or why there is none to write.
 
-        worked_at_ns: its latest work. Its end alone, which may come a minute after its work was taken, is nothing new.
+        Only work counts as new, also work from before a claim that was heard of after it. An end alone, which may come
+        a minute after the work was taken, does not.
         """
         await self._claims.ready()
+        session = state.id
         own = [h for h in self._claims.live() if h.session == session]
         manual = next((h for h in own if h.manual and h.state is HandoffState.OPEN), None)
         if manual is not None:
@@ -262,7 +264,7 @@ class Handover:
             identifier = automatic_handoff_id(session, number)
             known = await self._claims.find(identifier)
             if known is None or known.state is HandoffState.OPEN:
-                passed = next((h for h in before if (h.claimed_at_ns or h.changed_at_ns) >= worked_at_ns), None)
+                passed = next((h for h in before if _tells_all(h, state)), None)
                 if passed is not None and known is None:
                     return None, identifier, f"handoff {passed.id} tells of all of it, and is {passed.state}"
                 return known, identifier, None
@@ -333,9 +335,21 @@ def _sanitised(declared: Declared) -> dict[str, Any]:
     return clean | {"title": plain_title(clean["title"]), "to": clip(one_line(clean["to"]), _TO_CHARS) or None}
 
 
+def _tells_all(handoff: Handoff, state: SessionState) -> bool:
+    """Whether a handoff that is no longer open tells of all the work of its session."""
+    if handoff.upto is not None:
+        return handoff.upto >= _heard_upto(state)
+    return (handoff.claimed_at_ns or handoff.changed_at_ns) >= state.worked_at_ns
+
+
+def _heard_upto(state: SessionState) -> int:
+    """Journal position of the session's latest work; what only a transcript tells of has none."""
+    return min(state.worked_seq, state.last_seq)
+
+
 def described(handoff: Handoff, page: str | None = None) -> dict[str, Any]:
     """What a handoff is, for a line that is the first to say so."""
     names = ("session", "project", "harness", "manual", "title", "branch", "checkout", "to", "continues", "summary",
-             "next_steps")  # fmt: skip
+             "next_steps", "upto")  # fmt: skip
     told = {name: getattr(handoff, name) for name in names}
     return {name: value for name, value in told.items() if value not in (None, "")} | ({"page": page} if page else {})

@@ -2,7 +2,7 @@
 
 A line's data: `op`, `handoff`, `by` (session, harness, user, machine), and with `open` or the `offer` of a provisional
 one what the handoff is: session, project, harness, manual, title, page, branch, checkout, to, continues, summary,
-next_steps. A claim's `since` is the time of the event that took it.
+next_steps, upto. A claim's `since` is the time of the event that took it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -126,6 +126,8 @@ def _described(handoff: Handoff | None, data: Mapping[str, Any], at_ns: int) -> 
     if "project" not in data:
         return handoff
     said: dict[str, Any] = {name: data[name] for name in _TEXTS if isinstance(data.get(name), str)}
+    if isinstance(data.get("upto"), int):
+        said["upto"] = data["upto"]
     if handoff is not None:
         return replace(handoff, **said)
     session = data.get("session")

@@ -152,7 +152,7 @@ class Surveyor:
         return found
 
     async def _draft(self, state: SessionState, row: SessionRow) -> Handoff | None:
-        known, identifier, refused = await self._handover.own(state.id, state.worked_at_ns)
+        known, identifier, refused = await self._handover.own(state)
         if refused is not None:
             return None
         checkout = None if state.cwd is None else await self._projects.checkout(state.cwd) or state.cwd

@@ -60,7 +60,8 @@ class Handoff:
 
     session: whose work it carries; None for one that a client without a session began. page: None while it is
     provisional: its session isn't closed, and nobody took it. checkout: top of the work tree, or the directory outside
-    of git. to: for whom (harness, user or machine), None for anyone. continues: the handoff that its session had taken.
+    of git. upto: journal position up to which its page tells of its session's work. to: for whom (harness, user or
+    machine), None for anyone. continues: the handoff that its session had taken.
     opened_at_ns, changed_at_ns: first and latest line, offers not counted. offers: sessions that were told of it. told:
     those of them that know who took it. claimed_at_ns: None unless claimed or done after a claim.
     """
@@ -77,6 +78,7 @@ class Handoff:
     summary: str = ""
     next_steps: str = ""
     page: str | None = None
+    upto: int | None = None
     branch: str | None = None
     checkout: str | None = None
     to: str | None = None

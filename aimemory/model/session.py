@@ -89,6 +89,7 @@ class SessionState:
     listed is known from there alone. tokens: by kind, from there.
     *_more: how often something was touched or run that the bounded collections no longer list.
     first_at_ns, last_at_ns: capture times. worked_at_ns: of the latest request, tool call or answer; 0 without any.
+    worked_seq: highest journal position of one, which a late one may have.
     ended_at_ns: the end event (of several the first) that nothing reopened.
     process: the harness's, as the latest event that tells it does; None where it is unknown.
     last_seq: highest journal position folded in. tail_seq: position of the latest by capture time.
@@ -105,6 +106,7 @@ class SessionState:
     first_at_ns: int = 0
     last_at_ns: int = 0
     worked_at_ns: int = 0
+    worked_seq: int = 0
     ended_at_ns: int | None = None
     end_reason: str | None = None
     goal: str | None = None

@@ -114,6 +114,7 @@ def apply(state: SessionState, observation: Observation) -> bool:
         state.notes.append(event.text[:PROMPT_CHARS])
     if kind in _WORK_KINDS or state.prompt_count > asked:
         state.worked_at_ns = observation.at_ns
+        state.worked_seq = max(state.worked_seq, observation.seq)
     if _is_interrupt(event):
         state.interrupted = True
         state.turn_open = False

@@ -688,3 +688,22 @@ def test_an_empty_name_means_all(daemon, app, command):
     Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
 
     assert daemon.cli(command, "", cwd=app).stdout == daemon.cli(command, cwd=app).stdout != ""
+
+
+def test_work_that_is_heard_of_after_it_was_taken_is_handed_over_too(daemon, app):
+    """The giver's last events lay in the spool while another one took its work."""
+    giver = Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Fix the parser")
+    codex = Agent(daemon, "codex", "x1", app)
+    codex.start()
+    codex.prompt("go on")
+    codex.runs("make")
+    (taken,) = daemon.wait(
+        lambda: [h for h in handoffs(daemon, app) if h["state"] == "claimed" and h["page"]],
+        "it is taken, with its page",
+    )
+    giver.edits("late.py")  # captured a minute ago, delivered now
+    giver.ends()
+
+    made = handed_over(daemon, app)
+    assert made["id"] != taken["id"] and "late.py" in (daemon.data.wiki / made["page"]).read_text()
+    assert made["session"] == taken["session"]
