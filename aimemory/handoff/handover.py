@@ -14,7 +14,7 @@ from aimemory.index.events import session as session_row
 from aimemory.index.handoffs import given_back_by, handoff_ids
 from aimemory.model.gitfacts import GitSummary
 from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party, automatic_handoff_id
-from aimemory.model.ids import SessionId, digest
+from aimemory.model.ids import ProjectId, SessionId, digest
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.model.session import SessionState
@@ -201,13 +201,9 @@ class Handover:
         self, state: SessionState, project: Project, git: GitSummary | None, session_page: str | None, how: str, *,
         continues: HandoffId | None, declared: Declared | None = None,
     ) -> tuple[HandoffId | None, str]:  # fmt: skip
-        known, identifier, refused = await self.own(state)
-        if refused is not None:
-            return None, refused
-        draft = known or Handoff(
-            id=identifier, session=state.id, project=project.id, harness=state.harness, manual=False,
-            state=HandoffState.OPEN, opened_at_ns=state.last_at_ns, changed_at_ns=state.last_at_ns,
-        )  # fmt: skip
+        draft = await self.own(state, project.id)
+        if isinstance(draft, str):
+            return None, draft
         checkout = await self._checkout(state.cwd)
         return await self._put(draft, state, project, git, session_page, how, checkout, declared, continues)
 
@@ -247,29 +243,34 @@ class Handover:
             await self._set_status(final)
         return (handoff.id, how) if done else (None, "it became final in this very moment")
 
-    async def own(self, state: SessionState) -> tuple[Handoff | None, HandoffId, str | None]:
-        """The session's open handoff to write anew, or the id of the next; or why there is none to write.
+    async def own(self, state: SessionState, project: ProjectId) -> Handoff | str:
+        """The session's open handoff to write anew, or the next one, not known to anybody yet; or why there is none.
 
         Only work counts as new, also work from before a claim that was heard of after it. An end alone, which may come
-        a minute after the work was taken, does not.
+        a minute after the work was taken, does not. The next one continues what the session took, else the one before.
         """
         await self._claims.ready()
-        session = state.id
-        own = [h for h in self._claims.live() if h.session == session]
-        manual = next((h for h in own if h.manual and h.state is HandoffState.OPEN), None)
+        mine = [h for h in self._claims.live() if h.session == state.id]
+        manual = next((h for h in mine if h.manual and h.state is HandoffState.OPEN), None)
         if manual is not None:
-            return manual, manual.id, None
-        before = await self._made_by_hand(session)
+            return manual
+        before = await self._made_by_hand(state.id)
         for number in range(_MAX_HANDOFFS):
-            identifier = automatic_handoff_id(session, number)
+            identifier = automatic_handoff_id(state.id, number)
             known = await self._claims.find(identifier)
-            if known is None or known.state is HandoffState.OPEN:
+            if known is not None and known.state is HandoffState.OPEN:
+                return known
+            if known is None:
                 passed = next((h for h in before if _tells_all(h, state)), None)
-                if passed is not None and known is None:
-                    return None, identifier, f"handoff {passed.id} tells of all of it, and is {passed.state}"
-                return known, identifier, None
+                if passed is not None:
+                    return f"handoff {passed.id} tells of all of it, and is {passed.state}"
+                return Handoff(
+                    id=identifier, session=state.id, project=project, harness=state.harness, manual=False,
+                    state=HandoffState.OPEN, opened_at_ns=state.last_at_ns, changed_at_ns=state.last_at_ns,
+                    continues=self.continued_by(state.id) or (before[-1].id if before else None),
+                )  # fmt: skip
             before.append(known)
-        return None, HandoffId(""), f"it has had {_MAX_HANDOFFS} handoffs"
+        return f"it has had {_MAX_HANDOFFS} handoffs"
 
     async def _made_by_hand(self, session: SessionId) -> list[Handoff]:
         """What the session handed over by hand, also what became final long ago."""

@@ -1,6 +1,6 @@
 """What a project has to hand over just now: what can be offered to whom, who is at work, who took what."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aimemory.handoff.handover import Handover
 from aimemory.handoff.offers import Asking, Candidate, by_rank, withheld
@@ -152,12 +152,7 @@ class Surveyor:
         return found
 
     async def _draft(self, state: SessionState, row: SessionRow) -> Handoff | None:
-        known, identifier, refused = await self._handover.own(state)
-        if refused is not None:
-            return None
-        checkout = None if state.cwd is None else await self._projects.checkout(state.cwd) or state.cwd
-        return known or Handoff(
-            id=identifier, session=state.id, project=row.project, harness=state.harness, manual=False,
-            state=HandoffState.OPEN, opened_at_ns=state.last_at_ns, changed_at_ns=state.last_at_ns, checkout=checkout,
-            continues=self._handover.continued_by(state.id),
-        )  # fmt: skip
+        draft = await self._handover.own(state, row.project)
+        if isinstance(draft, str) or draft.checkout is not None or state.cwd is None:
+            return None if isinstance(draft, str) else draft
+        return replace(draft, checkout=await self._projects.checkout(state.cwd) or state.cwd)

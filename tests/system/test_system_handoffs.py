@@ -172,8 +172,10 @@ def test_a_session_that_goes_on_after_its_work_was_taken_leaves_the_next_handoff
     back.ends()
     closed(daemon)
 
-    found = {h["id"]: h["state"] for h in handoffs(daemon, app)}
-    assert found.pop(claimed["id"]) == "claimed" and list(found.values()) == ["open"]
+    found = {h["id"]: h for h in handoffs(daemon, app)}
+    assert found.pop(claimed["id"])["state"] == "claimed"
+    (following,) = found.values()
+    assert following["state"] == "open" and following["continues"] == claimed["id"]
 
 
 def test_three_sessions_that_end_at_once_leave_three_handoffs_and_the_reader_sees_all(daemon, app):
