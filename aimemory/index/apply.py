@@ -98,7 +98,9 @@ def _apply(db: sqlite3.Connection, lines: Sequence[AnyLine]) -> int:
     if found := by_type.get("observation"):
         _observations(db, found, before)
     if found := by_type.get("page"):
-        db.execute(_WRITTEN, (_json(_written_row(line) for line in found),))
+        rows = _json(_written_row(line) for line in found)
+        db.execute(_PAGE_LINE, (rows,))
+        db.execute(_WRITTEN, (rows,))
     if found := by_type.get("brief"):
         db.execute(_BRIEF, (_json(_brief_row(line) for line in found),))
     if found := by_type.get("intent"):
@@ -151,7 +153,7 @@ def _written_row(line: AnyLine) -> list[Any]:
     data = line.data
     return [
         data["path"], data.get("version"), data.get("op", "write"), line.seq, line.at_ns, data.get("user"),
-        data.get("harness"), data.get("session"),
+        data.get("harness"), data.get("session"), data.get("from"),
     ]  # fmt: skip
 
 
@@ -246,6 +248,12 @@ on conflict(path) do update set
     before = written.version, version = excluded.version, op = excluded.op, seq = excluded.seq, at = excluded.at,
     user = excluded.user, harness = excluded.harness, session = excluded.session
 where excluded.seq > seq
+"""
+
+_PAGE_LINE = """
+insert or ignore into page_line(path, version, op, seq, at, user, harness, session, source)
+select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8
+from json_each(?)
 """
 
 _BRIEF = """

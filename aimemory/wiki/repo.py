@@ -159,6 +159,14 @@ class WikiRepo:
             commit, here = parent, before
         return tuple(found)
 
+    def content(self, blob: str) -> bytes:
+        """The bytes of a version that `history` names. Raises Damaged when the repository has lost them."""
+        try:
+            found = self._repo[blob]
+        except (KeyError, ValueError) as error:
+            raise Damaged(f"{self.root} lacks the object {blob}. `git -C {self.root} fsck` says more.") from error
+        return bytes(found.data) if isinstance(found, pygit2.Blob) else b""
+
     # -- HEAD --------------------------------------------------------------------------------------------------------
 
     def _tip(self) -> _Tip:
