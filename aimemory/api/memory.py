@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from aimemory.api.handoffs import Handoffs, Where
+from aimemory.api.repair import Find, Repair
+from aimemory.api.repair import Where as Near
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
@@ -68,7 +70,7 @@ class Memory:
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, handoffs: Callable[[Where], Handoffs], callers: CallerSessions,
-        folders: Folders, status: Callable[[], dict[str, Any]],
+        folders: Folders, repair: Callable[[Find, Near], Repair], status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -82,6 +84,7 @@ class Memory:
         self._folders = folders
         self._status = status
         self.handoffs = handoffs(self._where)
+        self.repair = repair(self._page_at, self._near)
 
     # -- finding -----------------------------------------------------------------------------------------------------
 
@@ -291,6 +294,13 @@ class Memory:
 
     def _names(self) -> str:
         return ", ".join(found.path for found in self._projects.all()[:_NAMED])
+
+    async def _near(self, project: str | None, caller: Caller) -> _Where:
+        return await self._where(project, caller, must=False)
+
+    async def _page_at(self, page: str, project: str | None, caller: Caller) -> tuple[str, _Where]:
+        where = await self._near(project, caller)
+        return await self._find(page, where), where
 
     async def _find(self, wanted: str, where: _Where) -> str:
         wanted = wanted.strip().removeprefix("[[").removesuffix("]]").strip()

@@ -4,7 +4,9 @@ import asyncio
 
 from aimemory import __version__
 from aimemory.api import Memory
-from aimemory.api.handoffs import Handoffs, Where
+from aimemory.api.handoffs import Handoffs
+from aimemory.api.handoffs import Where as HandoffsWhere
+from aimemory.api.repair import Find, Repair, Where
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
 from aimemory.daemon.parts import Parts, State
@@ -44,6 +46,7 @@ from aimemory.store.committer import Committer
 from aimemory.store.dedupe import Dedupe, Known
 from aimemory.store.pagerows import take_pages
 from aimemory.store.pages import Pages
+from aimemory.store.past import PageHistory
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
@@ -182,16 +185,26 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     callers = CallerSessions(reader, projects, processes)
 
-    def handoffs(where: Where) -> Handoffs:
+    def handoffs(where: HandoffsWhere) -> Handoffs:
         return Handoffs(
             where=where, claims=claims, handover=handover, batons=batons, surveyor=surveyor, composer=composer,
             sessions=sessions, callers=callers, reader=reader, projects=projects, config=config, actor=actor,
             clock=clock, title_of=title_of,
         )  # fmt: skip
 
+    def repair(find: Find, near: Where) -> Repair:
+        return Repair(
+            find=find, where=near, pages=pages, history=history, projects=projects, reader=reader, callers=callers,
+            actor=actor,
+        )  # fmt: skip
+
+    history = PageHistory(
+        files=files, pages=pages, committer=committer, reader=reader, projector=projector, writer=writer
+    )
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
-        composer=composer, handoffs=handoffs, callers=callers, folders=folders, status=lambda: status_of(parts),
+        composer=composer, handoffs=handoffs, callers=callers, folders=folders, repair=repair,
+        status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
         composer=composer, registry=registry, claims=claims, writer=writer, projector=projector, reader=reader,

@@ -1,0 +1,78 @@
+"""`/api/v1`: repair of pages as JSON over HTTP."""
+
+import dataclasses
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from aimemory.api.repair import Repair
+from aimemory.errors import UserError
+from aimemory.model.answers import Caller
+from aimemory.server.request import CALLER, caller_of, json_body, whole_number
+
+
+class RepairApi:
+    """The routes. What edits or deletes takes the version that was read."""
+
+    def __init__(self, repair: Repair) -> None:
+        self._repair = repair
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/api/v1/page/edit", self.edit, methods=["POST"]),
+            Route("/api/v1/page/field", self.field, methods=["POST"]),
+            Route("/api/v1/page/delete", self.delete, methods=["POST"]),
+            Route("/api/v1/page/undelete", self.undelete, methods=["POST"]),
+            Route("/api/v1/page/history", self.history),
+        ]
+
+    async def edit(self, request: Request) -> Response:
+        given = await json_body(request, {"page": str, "text": str, "version": str, "project": str, **CALLER})
+        if not given.get("version"):
+            raise UserError("Give the version that was read.")
+        written = await self._repair.edit_page(
+            page=given.get("page", ""), text=given.get("text", ""), version=given["version"],
+            caller=caller_of(request, given), project=given.get("project"),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(written))
+
+    async def field(self, request: Request) -> Response:
+        """Body: `key`, and `value` or `values`; with neither the field is removed."""
+        given = await json_body(
+            request, {"page": str, "key": str, "value": str, "values": list, "project": str, **CALLER}
+        )
+        values = given.get("values")
+        written = await self._repair.set_field(
+            page=given.get("page", ""), key=given.get("key", ""),
+            value=given.get("value") if values is None else [str(one) for one in values],
+            caller=caller_of(request, given), project=given.get("project"),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(written))
+
+    async def delete(self, request: Request) -> Response:
+        given = await json_body(
+            request, {"page": str, "version": str, "apply": bool, "lose": bool, "project": str, **CALLER}
+        )
+        plan = await self._repair.delete_page(
+            page=given.get("page", ""), version=given.get("version"), apply=given.get("apply", False),
+            lose=given.get("lose", False), caller=caller_of(request, given), project=given.get("project"),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(plan))
+
+    async def undelete(self, request: Request) -> Response:
+        given = await json_body(request, {"page": str, "version": str, "project": str, **CALLER})
+        written = await self._repair.undelete_page(
+            page=given.get("page", ""), version=given.get("version"), caller=caller_of(request, given),
+            project=given.get("project"),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(written), status_code=201 if written.created else 200)
+
+    async def history(self, request: Request) -> Response:
+        q = request.query_params
+        found = await self._repair.history(
+            page=q.get("page", ""), caller=Caller(cwd=q.get("cwd")), project=q.get("project"),
+            limit=whole_number(q.get("limit"), "limit", 20),
+            diff=whole_number(q.get("diff"), "diff", 0) if q.get("diff") else None,
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(found))
