@@ -25,6 +25,7 @@ from aimemory.privacy import sanitize_tree
 from aimemory.sessions.caller import CallerSessions
 from aimemory.sessions.digest import failing
 from aimemory.sessions.liveness import Liveness
+from aimemory.sessions.named import session_named
 from aimemory.sessions.reader import Sessions
 from aimemory.sessions.title import page_title
 from aimemory.store.claims import Claims
@@ -117,7 +118,7 @@ class Handoffs:
 
     async def session_get(self, session: str) -> SessionView:
         """One session by its id or the beginning of it. Raises NotFound, UserError when several begin so."""
-        row = await self._session_row(session)
+        row = await session_named(self._reader, session)
         view = await self._session_view(row)
         if view is None:
             raise NotFound(f"Nothing of session {session[:40]!r} can be read.")
@@ -145,7 +146,7 @@ class Handoffs:
         await self._claims.ready()
         if about is not None:
             try:
-                row = await self._session_row(about)
+                row = await session_named(self._reader, about)
             except NotFound:
                 found = await self._find(about, caller)
                 return [*await self._steps(found.id), await self._now(found, caller)]
@@ -272,19 +273,6 @@ class Handoffs:
         if matching:
             raise UserError(f"{name[:40]!r} fits several handoffs: {', '.join(sorted(matching))}.")
         raise NotFound(f"There is no handoff {name[:80]!r}. `aimemory handoffs` lists them.")
-
-    async def _session_row(self, name: str) -> SessionRow:
-        row = await self._reader.read(session_row(name.strip()))
-        if row is not None:
-            return row
-        if len(name.strip()) >= _MIN_PREFIX:
-            rows = [r for r in await self._reader.read(sessions(limit=1000)) if r.id.startswith(name.strip())]
-            rows = rows or [r for r in await self._reader.read(sessions(limit=1000)) if r.native == name.strip()]
-            if len(rows) == 1:
-                return rows[0]
-            if rows:
-                raise UserError(f"{name[:40]!r} fits several sessions: {', '.join(r.id for r in rows[:5])}.")
-        raise NotFound(f"There is no session {name[:80]!r}. `aimemory sessions` lists them.")
 
     async def _party(self, caller: Caller) -> Party:
         found = await self._callers.find(caller)

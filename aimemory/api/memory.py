@@ -8,6 +8,7 @@ from typing import Any
 from aimemory.api.handoffs import Handoffs, Where
 from aimemory.api.repair import Find, Repair
 from aimemory.api.repair import Where as Near
+from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
@@ -70,7 +71,8 @@ class Memory:
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, handoffs: Callable[[Where], Handoffs], callers: CallerSessions,
-        folders: Folders, repair: Callable[[Find, Near], Repair], status: Callable[[], dict[str, Any]],
+        folders: Folders, repair: Callable[[Find, Near], Repair], undoing: Undoing,
+        status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -85,6 +87,7 @@ class Memory:
         self._status = status
         self.handoffs = handoffs(self._where)
         self.repair = repair(self._page_at, self._near)
+        self.undoing = undoing
 
     # -- finding -----------------------------------------------------------------------------------------------------
 

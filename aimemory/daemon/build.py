@@ -7,6 +7,7 @@ from aimemory.api import Memory
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.handoffs import Where as HandoffsWhere
 from aimemory.api.repair import Find, Repair, Where
+from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
 from aimemory.daemon.parts import Parts, State
@@ -204,6 +205,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
         composer=composer, handoffs=handoffs, callers=callers, folders=folders, repair=repair,
+        undoing=Undoing(pages=pages, history=history, reader=reader, callers=callers, actor=actor),
         status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(

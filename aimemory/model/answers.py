@@ -121,6 +121,32 @@ class Deletion:
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """What taking back a session's writes means for one page.
+
+    action: `delete` (it created the page), `revert` (to version `to`), `restore` (it deleted the page) or `leave`, for
+    the reason in `note`. version: what stands before. back: the command that takes this back. done: it was done.
+    """
+
+    path: str
+    action: str
+    version: str | None
+    to: str | None
+    note: str
+    back: str
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """session: our id. applied: False for what would be done."""
+
+    session: str
+    applied: bool
+    pages: tuple[Undone, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RecentItem:
     """One thing that happened. when: RFC 3339. path: None for what has no page, such as a live session."""
 

@@ -7,16 +7,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from aimemory.api.repair import Repair
+from aimemory.api.undo import Undoing
 from aimemory.errors import UserError
 from aimemory.model.answers import Caller
+from aimemory.server.listen import peer_of
 from aimemory.server.request import CALLER, caller_of, json_body, whole_number
 
 
 class RepairApi:
     """The routes. What edits or deletes takes the version that was read."""
 
-    def __init__(self, repair: Repair) -> None:
+    def __init__(self, repair: Repair, undoing: Undoing) -> None:
         self._repair = repair
+        self._undoing = undoing
 
     def routes(self) -> list[Route]:
         return [
@@ -25,6 +28,7 @@ class RepairApi:
             Route("/api/v1/page/delete", self.delete, methods=["POST"]),
             Route("/api/v1/page/undelete", self.undelete, methods=["POST"]),
             Route("/api/v1/page/history", self.history),
+            Route("/api/v1/undo", self.undo, methods=["POST"]),
         ]
 
     async def edit(self, request: Request) -> Response:
@@ -67,6 +71,16 @@ class RepairApi:
             project=given.get("project"),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(written), status_code=201 if written.created else 200)
+
+    async def undo(self, request: Request) -> Response:
+        given = await json_body(request, {"session": str, "apply": bool, "cwd": str})
+        if not given.get("session", "").strip():
+            raise UserError("Name a session.")
+        found = await self._undoing.undo_session(
+            session=given["session"], apply=given.get("apply", False),
+            caller=Caller(cwd=given.get("cwd"), peer=peer_of(request.scope)),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(found))
 
     async def history(self, request: Request) -> Response:
         q = request.query_params
