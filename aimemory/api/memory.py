@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from aimemory.api.handoffs import Handoffs, Where
+from aimemory.api.refile import Refile
 from aimemory.api.repair import Find, Repair
 from aimemory.api.repair import Where as Near
 from aimemory.api.undo import Undoing
@@ -71,7 +72,7 @@ class Memory:
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, handoffs: Callable[[Where], Handoffs], callers: CallerSessions,
-        folders: Folders, repair: Callable[[Find, Near], Repair], undoing: Undoing,
+        folders: Folders, repair: Callable[[Find, Near], Repair], undoing: Undoing, refile: Refile,
         status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -88,6 +89,7 @@ class Memory:
         self.handoffs = handoffs(self._where)
         self.repair = repair(self._page_at, self._near)
         self.undoing = undoing
+        self.refile = refile
 
     # -- finding -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("lifecycle", "Run the daemon in the foreground."),
     "status": ("lifecycle", "What runs, what was captured, what is wrong."),
     "where": ("projects", "Explain which project a directory belongs to."),
-    "project": ("projects", "List projects, or add an alias."),
+    "project": ("projects", "List projects, or put right what was filed wrongly."),
     "off": ("capture", "Record nothing in a folder and below."),
     "on": ("capture", "Record again in a folder and below."),
     "search": ("pages", "Search pages and recorded events."),

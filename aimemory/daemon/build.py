@@ -6,6 +6,7 @@ from aimemory import __version__
 from aimemory.api import Memory
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.handoffs import Where as HandoffsWhere
+from aimemory.api.refile import Refile
 from aimemory.api.repair import Find, Repair, Where
 from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer
@@ -51,6 +52,7 @@ from aimemory.store.past import PageHistory
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
+from aimemory.store.refile import Refiling
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.scheduler import Job, Scheduler
@@ -199,6 +201,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
             actor=actor,
         )  # fmt: skip
 
+    refiling = Refiling(files=files, pages=pages, projects=projects, claims=claims, reader=reader, clock=clock)
     history = PageHistory(
         files=files, pages=pages, committer=committer, reader=reader, projector=projector, writer=writer
     )
@@ -206,6 +209,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
         composer=composer, handoffs=handoffs, callers=callers, folders=folders, repair=repair,
         undoing=Undoing(pages=pages, history=history, reader=reader, callers=callers, actor=actor),
+        refile=Refile(
+            refiling=refiling, projects=projects, history=history, reader=reader, callers=callers, actor=actor
+        ),
         status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
@@ -224,6 +230,6 @@ def build(config: Config, tightened: list[str]) -> Parts:
         committer=committer, pages=pages, projects=projects, watcher=watcher, closer=closer, batons=batons,
         worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app,
-        mcp=mcp, folders=folders, state=state, stopping=stopping,
+        mcp=mcp, folders=folders, refiling=refiling, state=state, stopping=stopping,
     )  # fmt: skip
     return parts

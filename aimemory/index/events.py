@@ -258,12 +258,13 @@ def written(paths: Sequence[str] | None = None) -> Plan[dict[str, WrittenRow]]:
     return {row[0]: WrittenRow(*row) for row in rows}
 
 
-def deleted() -> Plan[dict[str, WrittenRow]]:
-    """The last record of each path that was deleted through us."""
+def deleted() -> Plan[dict[str, str | None]]:
+    """Paths that pages left through us, deleted or moved away; with the user who deleted them."""
     rows = yield Statement(
-        "select path, version, before, op, seq, at, user, harness, session from written where op = 'delete'"
+        """select source, null from page_line where source is not null
+        union all select path, user from written where op = 'delete'"""
     )
-    return {row[0]: WrittenRow(*row) for row in rows}
+    return dict(rows)
 
 
 def open_closings() -> Plan[list[Closing]]:

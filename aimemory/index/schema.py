@@ -128,6 +128,15 @@ create table page_line(
 create index page_line_path on page_line(path, seq);
 create index page_line_session on page_line(session, seq) where session is not null;
 
+create table project_line(
+    seq integer primary key,
+    op text not null,
+    at integer not null,
+    data text not null
+) strict;
+
+create table refiled(session text primary key, project text not null) strict, without rowid;
+
 create table page(
     n integer primary key,
     path text not null unique,

@@ -147,6 +147,28 @@ class Undo:
 
 
 @dataclass(frozen=True, slots=True)
+class Refiled:
+    """What renaming a project or moving a session does, or did (`applied`).
+
+    project, to: paths of the projects before and after. session: for one that moves. pages: new paths by old ones.
+    sessions, observations, handoffs: how many come along. linked_from: pages whose links by path or by the project's
+    name lead nowhere then. back: the command that takes this back.
+    """
+
+    op: str
+    project: str
+    to: str
+    session: str | None
+    pages: Mapping[str, str]
+    sessions: int
+    observations: int
+    handoffs: int
+    linked_from: tuple[str, ...]
+    back: str
+    applied: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RecentItem:
     """One thing that happened. when: RFC 3339. path: None for what has no page, such as a live session."""
 

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from aimemory.api.refile import Refile
 from aimemory.api.repair import Repair
 from aimemory.api.undo import Undoing
 from aimemory.errors import UserError
@@ -17,9 +18,10 @@ from aimemory.server.request import CALLER, caller_of, json_body, whole_number
 class RepairApi:
     """The routes. What edits or deletes takes the version that was read."""
 
-    def __init__(self, repair: Repair, undoing: Undoing) -> None:
+    def __init__(self, repair: Repair, undoing: Undoing, refile: Refile) -> None:
         self._repair = repair
         self._undoing = undoing
+        self._refile = refile
 
     def routes(self) -> list[Route]:
         return [
@@ -29,6 +31,8 @@ class RepairApi:
             Route("/api/v1/page/undelete", self.undelete, methods=["POST"]),
             Route("/api/v1/page/history", self.history),
             Route("/api/v1/undo", self.undo, methods=["POST"]),
+            Route("/api/v1/projects/rename", self.rename, methods=["POST"]),
+            Route("/api/v1/projects/move-session", self.move_session, methods=["POST"]),
         ]
 
     async def edit(self, request: Request) -> Response:
@@ -79,6 +83,26 @@ class RepairApi:
         found = await self._undoing.undo_session(
             session=given["session"], apply=given.get("apply", False),
             caller=Caller(cwd=given.get("cwd"), peer=peer_of(request.scope)),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(found))
+
+    async def rename(self, request: Request) -> Response:
+        given = await json_body(request, {"project": str, "name": str, "apply": bool, **CALLER})
+        if not given.get("project") or not given.get("name"):
+            raise UserError("Give a project and its new name.")
+        found = await self._refile.rename_project(
+            project=given["project"], name=given["name"], apply=given.get("apply", False),
+            caller=caller_of(request, given),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(found))
+
+    async def move_session(self, request: Request) -> Response:
+        given = await json_body(request, {"moved": str, "project": str, "apply": bool, **CALLER})
+        if not given.get("moved") or not given.get("project"):
+            raise UserError("Give a session (moved) and the project it belongs to.")
+        found = await self._refile.move_session(
+            session=given["moved"], project=given["project"], apply=given.get("apply", False),
+            caller=caller_of(request, given),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(found))
 

@@ -35,7 +35,7 @@ class Api:
             Route("/api/v1/recent", self.recent),
             Route("/api/v1/page", self.read, methods=["GET"]),
             Route("/api/v1/page", self.write, methods=["POST"]),
-            *RepairApi(self._memory.repair, self._memory.undoing).routes(),
+            *RepairApi(self._memory.repair, self._memory.undoing, self._memory.refile).routes(),
             Route("/api/v1/brief", self.brief),
             Route("/api/v1/where", self.where),
             Route("/api/v1/projects", self.projects),

@@ -153,6 +153,38 @@ class Pages:
             except (Unavailable, Damaged):  # it is gone; the next walk or the rebuild shows it
                 pass
 
+    async def relocate(
+        self, operation: Callable[[Append], Mapping[str, str]], *, actor: Actor, summary: str
+    ) -> Mapping[str, str]:
+        """Let `operation`, in the writer's thread, write its line and move files; follow with index and commit.
+
+        It returns new paths by old ones, and may raise; so does this.
+        """
+        async with self._walk:  # else a walk may take the files for deleted and others for made by hand
+            moves = await self._writer.call(operation)
+            try:
+                await self._projector.reached(self._writer.last_seq)
+                self._folders = None
+                await self._unindex(list(moves))
+                pages = await asyncio.to_thread(self._moved, moves)
+                for old, new, raw in pages:
+                    self._held.pop(old, None)
+                    self._committer.add(Change(old, None, *author_of(actor), summary))
+                    self._commit(new, raw, actor, summary)
+                await self._index([(new, raw) for _, new, raw in pages])
+            except (Unavailable, Damaged):  # the files are in their places; the next walk or the rebuild shows it
+                pass
+        return moves
+
+    def _moved(self, moves: Mapping[str, str]) -> list[tuple[str, str, bytes]]:
+        found = []
+        for old, new in moves.items():
+            try:
+                found.append((old, new, self._files.read(new)[0]))
+            except (NotFound, UserError):  # gone again, or a link: no page of ours
+                continue
+        return found
+
     async def reconcile(self) -> Reconciled:
         """Take in what changed outside of us; of several callers that wait for a walk, one walk serves all."""
         self._asked += 1
@@ -225,7 +257,7 @@ class Pages:
         there = await self.existing(list(gone))
         paths = await self._committer.differing([path for path in gone if path not in there])
         for path in paths:
-            actor = Actor(gone[path].user or self._actor.user, self._actor.machine)
+            actor = Actor(gone[path] or self._actor.user, self._actor.machine)
             self._committer.add(Change(path, None, *author_of(actor), "Delete"))
         return len(paths)
 

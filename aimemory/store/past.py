@@ -5,7 +5,7 @@ Git knows the texts, the journal who wrote them; what only git knows was done by
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from aimemory.errors import NotFound
@@ -62,8 +62,13 @@ class PageHistory:
 
     async def versions(self, path: str) -> list[PastVersion]:
         """All known versions, newest first; what lies on the disk and is in no commit is the first. Empty: none."""
+        lines = await self._reader.read(page_lines(path, _COMMITS))
         past = await self._committer.past(path, _COMMITS)
-        found = joined(past[::-1], await self._reader.read(page_lines(path, _COMMITS)))[::-1]
+        for former in dict.fromkeys(line.source for line in lines if line.source and line.source != path):
+            left = await self._committer.past(former, _COMMITS)
+            past += [one for one in left if one.version is not None]  # its going from there is the move
+        past.sort(key=lambda one: -one.commit.when_ns)
+        found = joined(past[::-1], lines)[::-1]
         current = await self._pages.version(path)
         if current != (found[0].version if found else None):
             found.insert(0, await self._on_disk(path, current, found))
@@ -97,6 +102,9 @@ def joined(past: Sequence[Past], lines: Sequence[PageLine]) -> list[PastVersion]
     found: list[PastVersion] = []
     before: Version | None = None
     for commit, line in _pairs(past, lines):
+        if line is None and commit is not None and found and commit.version == before is not None:
+            found[-1] = replace(found[-1], commit=commit.commit.id, blob=commit.commit.blob)  # under another name
+            continue
         version = Version(line.version) if line and line.version else commit.version if commit and not line else None
         found.append(
             PastVersion(
