@@ -193,7 +193,9 @@ class Repair:
 
     async def _deletion(self, path: str) -> Deletion:
         if is_project_page(path):
-            raise UserError(f"{path} declares its project. `aimemory project merge` puts a project into another one.")
+            raise UserError(
+                f"{path} declares its project and stays. `aimemory project rename` gives a project another name."
+            )
         info = await self._reader.read(page_info(path))
         _, version = await self._pages.read(path)
         commit = next((v.commit for v in await self._history.versions(path) if v.version == version and v.blob), None)

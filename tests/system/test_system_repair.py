@@ -244,7 +244,7 @@ def test_a_page_that_changed_since_it_was_read_is_not_deleted(daemon, shop):
 def test_the_page_of_a_project_is_not_deleted(daemon, shop):
     done = daemon.cli("delete", "default/shop/shop.md", "--apply")
 
-    assert done.returncode == 2 and "project merge" in done.stderr
+    assert done.returncode == 2 and "project rename" in done.stderr
 
 
 def test_who_links_to_a_page_is_said_before_it_goes(daemon, shop):
