@@ -111,6 +111,7 @@ class Config:
 
     activated: systemd listens on the Unix socket and hands it over as file descriptor 3. child_env: the environment of
     a daemon that is started in the background. harness_env: variables that move a harness's own folder, where set.
+    editor: the person's own, as a command line; `$VISUAL`, else `$EDITOR`.
     """
 
     data: DataDir
@@ -129,6 +130,7 @@ class Config:
     child_env: Mapping[str, str] = field(default_factory=dict)
     temp_dirs: tuple[str, ...] = ("/tmp", "/var/tmp")
     harness_env: Mapping[str, str] = field(default_factory=dict)
+    editor: str = "vi"
 
 
 HARNESS_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
@@ -193,6 +195,7 @@ def load_config(
         activated=env.get("LISTEN_PID") == str(os.getpid()) and env.get("LISTEN_FDS", "0") != "0",
         child_env=_child_env(env, root),
         harness_env={name: env[name] for name in HARNESS_VARIABLES if env.get(name)},
+        editor=env.get("VISUAL") or env.get("EDITOR") or "vi",
         temp_dirs=tuple(dict.fromkeys(filter(None, ("/tmp", "/var/tmp", env.get("TMPDIR"))))),
     )
 

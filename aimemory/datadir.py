@@ -49,6 +49,7 @@ class DataDir:
         self.connect_record: Path = root / "connect.json"
         self.connect_backups: Path = root / "backups" / "connect"
         self.folders_file: Path = root / "folders.json"
+        self.edits: Path = root / "edits"
 
     @property
     def socket(self) -> Path:

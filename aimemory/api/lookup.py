@@ -7,7 +7,7 @@ from typing import Protocol
 from aimemory.errors import NotFound, UserError
 from aimemory.handoff.offers import Candidate
 from aimemory.handoff.survey import Surveyor
-from aimemory.index.events import SessionRow, sessions_named
+from aimemory.index.events import SessionRow
 from aimemory.index.events import session as session_row
 from aimemory.index.handoffs import handoffs_like
 from aimemory.model.answers import Caller
@@ -15,6 +15,7 @@ from aimemory.model.handoff import Handoff, HandoffId, Party
 from aimemory.model.scope import Actor, Project
 from aimemory.sessions.caller import CallerSessions
 from aimemory.sessions.liveness import Liveness
+from aimemory.sessions.named import session_named
 from aimemory.store.claims import Claims
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
@@ -98,16 +99,7 @@ class Lookup:
 
     async def session_row(self, name: str) -> SessionRow:
         """By id, the beginning of one, or the harness's own id. Raises NotFound, UserError when several fit."""
-        wanted = name.strip()
-        row = await self._reader.read(session_row(wanted))
-        if row is not None:
-            return row
-        rows = await self._reader.read(sessions_named(wanted)) if len(wanted) >= _MIN_PREFIX else []
-        if len(rows) == 1:
-            return rows[0]
-        if rows:
-            raise UserError(f"{name[:40]!r} fits several sessions: {', '.join(r.id for r in rows)}.")
-        raise NotFound(f"There is no session {name[:80]!r}. `aimemory sessions` lists them.")
+        return await session_named(self._reader, name)
 
     async def party(self, caller: Caller) -> Party:
         """Who does something to a handoff: the calling session, or a person."""

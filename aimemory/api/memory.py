@@ -8,6 +8,10 @@ from typing import Any
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
 from aimemory.api.lookup import Where, refuse_where_off
+from aimemory.api.refile import Refile
+from aimemory.api.repair import Find, Repair
+from aimemory.api.repair import Where as Near
+from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
@@ -72,7 +76,8 @@ class Memory:
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
-        folders: Folders, status: Callable[[], dict[str, Any]],
+        folders: Folders, repair: Callable[[Find, Near], Repair], undoing: Undoing, refile: Refile,
+        status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -86,6 +91,9 @@ class Memory:
         self._folders = folders
         self._status = status
         self.handoffs, self.history = faces(self._where)
+        self.repair = repair(self._page_at, self._near)
+        self.undoing = undoing
+        self.refile = refile
 
     # -- finding -----------------------------------------------------------------------------------------------------
 
@@ -295,6 +303,13 @@ class Memory:
 
     def _names(self) -> str:
         return ", ".join(found.path for found in self._projects.all()[:_NAMED])
+
+    async def _near(self, project: str | None, caller: Caller) -> _Where:
+        return await self._where(project, caller, must=False)
+
+    async def _page_at(self, page: str, project: str | None, caller: Caller) -> tuple[str, _Where]:
+        where = await self._near(project, caller)
+        return await self._find(page, where), where
 
     async def _find(self, wanted: str, where: _Where) -> str:
         wanted = wanted.strip().removeprefix("[[").removesuffix("]]").strip()

@@ -1,4 +1,6 @@
-"""`where`, `project list`, `project alias`."""
+"""`where`, and what a project is called: `project list|alias|rename|move-session`."""
+
+from typing import Any
 
 import click
 
@@ -35,7 +37,7 @@ def where(directory: str | None, as_json: bool) -> None:
 
 @click.group()
 def project() -> None:
-    """List projects, or add an alias."""
+    """List projects, or put right what was filed wrongly."""
 
 
 @project.command("list", epilog="Example: aimemory project list --json")
@@ -70,3 +72,43 @@ def alias(name: str, alias: str, as_json: bool) -> None:
         print_json(found)
         return
     click.echo(f"{found['project']} is now also known as {', '.join(found['aliases'])}.")
+
+
+@project.command(
+    "rename", epilog="Examples: aimemory project rename app shop   ·   aimemory project rename app shop --apply"
+)
+@click.argument("name")
+@click.argument("new")
+@click.option("--apply", is_flag=True, help="Do it; without, what would happen is shown.")
+@json_option
+@translated
+def rename(name: str, new: str, apply: bool, as_json: bool) -> None:
+    """Give project NAME the folder NEW, or WORKSPACE/NEW. Identity, aliases and ids stay; later events land in it."""
+    body = {"project": name, "name": new, "apply": apply, "cwd": here()}
+    _print_refiled(Client(load_config(), timeout_s=300).post("/api/v1/projects/rename", body), as_json)
+
+
+@project.command("move-session", epilog="Example: aimemory project move-session 3f9ac21b shop --apply")
+@click.argument("session")
+@click.argument("target")
+@click.option("--apply", is_flag=True, help="Do it; without, what would happen is shown.")
+@json_option
+@translated
+def move_session(session: str, target: str, apply: bool, as_json: bool) -> None:
+    """File SESSION under project TARGET: events, handoffs, its page and those it created. Later events follow."""
+    body = {"moved": session, "project": target, "apply": apply, "cwd": here()}
+    _print_refiled(Client(load_config(), timeout_s=300).post("/api/v1/projects/move-session", body), as_json)
+
+
+def _print_refiled(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    what = f"session {found['session']} from {found['project']}" if found["session"] else found["project"]
+    did = ("Moved" if found["session"] else "Renamed") if found["applied"] else "Would move"
+    click.echo(f"{did} {clean(what)} to {clean(found['to'])}")
+    counts = f"{len(found['pages'])} pages, {found['sessions']} sessions, {found['observations']} events"
+    click.echo(f"    {counts}, {found['handoffs']} handoffs")
+    for path in found["linked_from"]:
+        note(clean(f"Links by the old name or path: {path}"))
+    note(f"To take it back: {clean(found['back'])}" if found["applied"] else "Nothing was changed. --apply does it.")

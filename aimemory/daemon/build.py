@@ -7,6 +7,10 @@ from aimemory.api import Memory
 from aimemory.api.handoffs import MCP, Handoffs
 from aimemory.api.history import History
 from aimemory.api.lookup import Lookup, Where
+from aimemory.api.refile import Refile
+from aimemory.api.repair import Find, Repair
+from aimemory.api.repair import Where as Near
+from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
 from aimemory.daemon.parts import Parts, State
@@ -46,9 +50,11 @@ from aimemory.store.committer import Committer
 from aimemory.store.dedupe import Dedupe, Known
 from aimemory.store.pagerows import take_pages
 from aimemory.store.pages import Pages
+from aimemory.store.past import PageHistory
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
+from aimemory.store.refile import Refiling
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.scheduler import Job, Scheduler
@@ -200,9 +206,24 @@ def build(config: Config, tightened: list[str]) -> Parts:
         )  # fmt: skip
         return handoffs, history
 
+    def repair(find: Find, near: Near) -> Repair:
+        return Repair(
+            find=find, where=near, pages=pages, history=page_history, projects=projects, reader=reader, callers=callers,
+            actor=actor,
+        )  # fmt: skip
+
+    refiling = Refiling(files=files, pages=pages, projects=projects, claims=claims, reader=reader, clock=clock)
+    page_history = PageHistory(
+        files=files, pages=pages, committer=committer, reader=reader, projector=projector, writer=writer
+    )
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
-        composer=composer, faces=faces, callers=callers, folders=folders, status=lambda: status_of(parts),
+        composer=composer, faces=faces, callers=callers, folders=folders, repair=repair,
+        undoing=Undoing(pages=pages, history=page_history, reader=reader, callers=callers, actor=actor),
+        refile=Refile(
+            refiling=refiling, projects=projects, history=page_history, reader=reader, callers=callers, actor=actor
+        ),
+        status=lambda: status_of(parts),
     )  # fmt: skip
     replies = Replies(
         composer=composer, registry=registry, claims=claims, writer=writer, projector=projector, reader=reader,
@@ -220,6 +241,6 @@ def build(config: Config, tightened: list[str]) -> Parts:
         committer=committer, pages=pages, projects=projects, watcher=watcher, closer=closer, batons=batons,
         worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app,
-        mcp=mcp, folders=folders, state=state, stopping=stopping,
+        mcp=mcp, folders=folders, refiling=refiling, state=state, stopping=stopping,
     )  # fmt: skip
     return parts

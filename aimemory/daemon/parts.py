@@ -25,6 +25,7 @@ from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
+from aimemory.store.refile import Refiling
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.scheduler import Scheduler
@@ -70,5 +71,6 @@ class Parts:
     app: App
     mcp: LateMcp
     folders: Folders
+    refiling: Refiling
     state: State
     stopping: asyncio.Event

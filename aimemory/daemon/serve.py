@@ -110,7 +110,7 @@ async def _catch_up(parts: Parts) -> None:
         for harness, event, at_ns in await parts.reader.read(last_of_harnesses()):
             parts.counters.known(harness, event, at_ns)
 
-    for step in (known_keys, known_harnesses, parts.pages.take_stock):
+    for step in (known_keys, known_harnesses, parts.refiling.finish, parts.pages.take_stock):
         while True:
             try:
                 await step()

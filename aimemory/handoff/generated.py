@@ -37,7 +37,7 @@ class Generated:
         if current is None and was_written:
             return False
         ours = (await self._reader.read(written([path]))).get(path)
-        if current is not None and (ours is None or not ours.is_ours(current)):
+        if current is not None and (ours is None or not ours.may_replace(current)):
             await self._append(path, addition)
             return True
         try:

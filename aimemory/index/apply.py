@@ -6,9 +6,11 @@ Owns what each line type means for the tables. Where lines come from, and when t
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Protocol
 
 from aimemory.index.connect import transaction
+from aimemory.index.refile import apply_project_line, refiled_sessions
 from aimemory.index.words import camel_parts, other_forms
 
 BATCH_LINES = 512
@@ -92,13 +94,33 @@ def _apply(db: sqlite3.Connection, lines: Sequence[AnyLine]) -> int:
     fresh = [line for line in lines if line.seq > before]
     if not fresh:
         return int(before)
+    for run in _runs(fresh):
+        _apply_run(db, run, int(before))
+        before = run[-1].seq
+    last = max(line.seq for line in fresh)
+    db.execute("update meta set value = ? where key = 'applied_seq'", (last,))
+    return last
+
+
+def _runs(lines: Sequence[AnyLine]) -> Iterator[list[AnyLine]]:
+    """Lines of type `project` alone, since they change rows that others made; what lies between them in one go."""
+    for is_project, run in groupby(lines, key=lambda line: line.type == "project"):
+        among = list(run)
+        yield from ([line] for line in among) if is_project else [among]
+
+
+def _apply_run(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int) -> None:
     by_type: dict[str, list[AnyLine]] = {}
-    for line in fresh:
+    for line in lines:
         by_type.setdefault(line.type, []).append(line)
+    for line in by_type.get("project", ()):
+        apply_project_line(db, line.seq, line.at_ns, line.data)
     if found := by_type.get("observation"):
         _observations(db, found, before)
     if found := by_type.get("page"):
-        db.execute(_WRITTEN, (_json(_written_row(line) for line in found),))
+        rows = _json(_written_row(line) for line in found)
+        db.execute(_PAGE_LINE, (rows,))
+        db.execute(_WRITTEN, (rows,))
     if found := by_type.get("brief"):
         db.execute(_BRIEF, (_json(_brief_row(line) for line in found),))
     if found := by_type.get("intent"):
@@ -112,13 +134,13 @@ def _apply(db: sqlite3.Connection, lines: Sequence[AnyLine]) -> int:
     if found := by_type.get("handoff"):
         _handoffs(db, found)
     db.execute(_LINE_TYPE, (_json([kind, len(found)] for kind, found in by_type.items()),))
-    last = max(line.seq for line in fresh)
-    db.execute("update meta set value = ? where key = 'applied_seq'", (last,))
-    return last
 
 
 def _observations(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int) -> None:
     rows = [_observation_row(line) for line in lines]
+    if moved := refiled_sessions(db):
+        for row in rows:
+            _follow(row, moved)
     for some in (rows[i : i + _ROWS] for i in range(0, len(rows), _ROWS)):
         db.execute(_OBSERVATION + ",".join([_OBSERVATION_VALUES] * len(some)), [value for row in some for value in row])
     span = (before, lines[-1].seq)
@@ -128,6 +150,14 @@ def _observations(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int)
     processes = {x.data["session"]: _ENCODE(x.data["process"]) for x in lines if _tells_process(x)}
     if processes:
         db.execute(_SESSION_PROCESS, (_json(processes.items()),))
+
+
+def _follow(row: list[Any], moved: Mapping[str, str]) -> None:
+    """An event that was on its way when its session was moved belongs where the session is now."""
+    project = moved.get(row[_SESSION_AT])
+    if project is not None and project != row[_SESSION_AT + 1]:
+        row[_SESSION_AT + 1] = project
+        row[-1] = _ENCODE(json.loads(row[-1]) | {"project": project})
 
 
 def _tells_process(line: AnyLine) -> bool:
@@ -151,7 +181,7 @@ def _written_row(line: AnyLine) -> list[Any]:
     data = line.data
     return [
         data["path"], data.get("version"), data.get("op", "write"), line.seq, line.at_ns, data.get("user"),
-        data.get("harness"), data.get("session"),
+        data.get("harness"), data.get("session"), data.get("from"),
     ]  # fmt: skip
 
 
@@ -166,10 +196,14 @@ def _brief_row(line: AnyLine) -> list[Any]:
 
 def _handoffs(db: sqlite3.Connection, lines: Sequence[AnyLine]) -> None:
     """The writer has decided what may happen; a row only keeps what the last line said, for finding."""
+    moved = refiled_sessions(db)
     for line in lines:
         data, op = line.data, str(line.data.get("op", ""))
+        data_json = line.data_json
+        if "project" in data and (project := moved.get(data.get("session", ""))) not in (None, data["project"]):
+            data, data_json = data | {"project": project}, None  # opened while its session was being moved
         name = str(data.get("handoff") or line.seq)
-        db.execute(_HANDOFF_EVENT, (line.seq, name, op, line.at_ns, line.data_json or _ENCODE(data)))
+        db.execute(_HANDOFF_EVENT, (line.seq, name, op, line.at_ns, data_json or _ENCODE(data)))
         state = _HANDOFF_STATES.get(op)
         if "project" in data:
             db.execute(_HANDOFF, (
@@ -193,6 +227,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # Several rows a statement: each statement gives up the interpreter lock once, each row of executemany does. Bound
 # values are half the cost of a JSON array here, since SQLite parses the array once a column.
 _ROWS = 64
+_SESSION_AT = 5
 _OBSERVATION = """
 insert or ignore into observation(
     seq, id, key, hash, at, session, project, harness, event, kind, tool, agent, cwd, failed, exit_code,
@@ -246,6 +281,12 @@ on conflict(path) do update set
     before = written.version, version = excluded.version, op = excluded.op, seq = excluded.seq, at = excluded.at,
     user = excluded.user, harness = excluded.harness, session = excluded.session
 where excluded.seq > seq
+"""
+
+_PAGE_LINE = """
+insert or ignore into page_line(path, version, op, seq, at, user, harness, session, source)
+select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8
+from json_each(?)
 """
 
 _BRIEF = """

@@ -22,6 +22,9 @@ _TABLES = {
     "handoff": "id, session, project, state, page, seq, changed_seq, changed_at",
     "handoff_event": "seq, handoff, op, at, data",
     "written": "path, version, before, op, seq, at, user, harness, session",
+    "project_line": "seq, op, at, data",
+    "refiled": "session, project",
+    "page_line": "seq, path, source, version, op, at, user, harness, session",
     "page": (
         "path, id, kind, title, description, tags, status, created, updated, date_ns, project, workspace, version,"
         " problem"

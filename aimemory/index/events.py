@@ -73,7 +73,9 @@ class BriefRow:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRow:
-    """The last recorded write of a path: `op` is write or delete. before: the version recorded before that one.
+    """The last recorded write of a path. before: the version recorded before that one.
+
+    op: `write` by us or through us, `edit` and `restore` by a person's command, `delete`, `move`.
 
     A line is written before the file is: after a crash between the two the version before still stands.
     """
@@ -90,7 +92,13 @@ class WrittenRow:
 
     def is_ours(self, version: str | None) -> bool:
         """Was this version written by us, as far as the last two records tell?"""
+        if self.op == "delete":  # it was taken away; what lies there again was put there by somebody
+            return False
         return version is not None and version in (self.version, self.before)
+
+    def may_replace(self, version: str | None) -> bool:
+        """May a generated page of this version be made anew: was it generated, and did no person ask for its text?"""
+        return self.op in ("write", "move") and self.is_ours(version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +265,15 @@ def written(paths: Sequence[str] | None = None) -> Plan[dict[str, WrittenRow]]:
         (None if paths is None else json.dumps(list(paths)),),
     )
     return {row[0]: WrittenRow(*row) for row in rows}
+
+
+def deleted() -> Plan[dict[str, str | None]]:
+    """Paths that pages left through us, deleted or moved away; with the user who deleted them."""
+    rows = yield Statement(
+        """select source, null from page_line where source is not null
+        union all select path, user from written where op = 'delete'"""
+    )
+    return dict(rows)
 
 
 def open_closings() -> Plan[list[Closing]]:

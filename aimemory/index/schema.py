@@ -1,6 +1,6 @@
 """The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
 
-SCHEMA = 2
+SCHEMA = 3
 """`pragma user_version` of an index written by this code."""
 
 _TOKENIZE = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
@@ -113,6 +113,29 @@ create table written(
     harness text,
     session text
 ) strict, without rowid;
+
+create table page_line(
+    seq integer primary key,
+    path text not null,
+    source text,
+    version text,
+    op text not null,
+    at integer not null,
+    user text,
+    harness text,
+    session text
+) strict;
+create index page_line_path on page_line(path, seq);
+create index page_line_session on page_line(session, seq) where session is not null;
+
+create table project_line(
+    seq integer primary key,
+    op text not null,
+    at integer not null,
+    data text not null
+) strict;
+
+create table refiled(session text primary key, project text not null) strict, without rowid;
 
 create table page(
     n integer primary key,

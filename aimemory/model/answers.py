@@ -66,6 +66,109 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class PageChange:
+    """One version of a page. number: 1 is the newest. version: None where it was deleted.
+
+    what: created, changed, edited, deleted, restored or moved. by: a phrase for people. by_hand: done outside of us.
+    commit: where git has it. restorable: whether its text can be had again.
+    """
+
+    number: int
+    version: str | None
+    what: str
+    when: str
+    by: str
+    user: str | None
+    harness: str | None
+    session: str | None
+    by_hand: bool
+    commit: str | None
+    restorable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PageChanges:
+    """A page's versions, newest first. exists: whether the page is there now. diff: unified, where one was asked for.
+
+    total: how many there are. held: what keeps its present text out of git.
+    """
+
+    path: str
+    exists: bool
+    changes: tuple[PageChange, ...]
+    total: int
+    held: str | None = None
+    diff: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What deleting a page does, or did (`applied`). version: what a deletion must give back.
+
+    commit: where its text stays; None if deleting it loses it. linked_from: pages that link to it. remains: what
+    stays of it afterwards, a sentence each.
+    """
+
+    path: str
+    id: str
+    title: str
+    version: str
+    applied: bool
+    commit: str | None
+    held: str | None
+    linked_from: tuple[str, ...]
+    remains: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What taking back a session's writes means for one page.
+
+    action: `delete` (it created the page), `revert` (to version `to`), `restore` (it deleted the page) or `leave`, for
+    the reason in `note`. version: what stands before. back: the command that takes this back. done: it was done.
+    """
+
+    path: str
+    action: str
+    version: str | None
+    to: str | None
+    note: str
+    back: str
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """session: our id. applied: False for what would be done."""
+
+    session: str
+    applied: bool
+    pages: tuple[Undone, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refiled:
+    """What renaming a project or moving a session does, or did (`applied`).
+
+    project, to: paths of the projects before and after. session: for one that moves. pages: new paths by old ones.
+    sessions, observations, handoffs: how many come along. linked_from: pages whose links by path or by the project's
+    name lead nowhere then. back: the command that takes this back.
+    """
+
+    op: str
+    project: str
+    to: str
+    session: str | None
+    pages: Mapping[str, str]
+    sessions: int
+    observations: int
+    handoffs: int
+    linked_from: tuple[str, ...]
+    back: str
+    applied: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RecentItem:
     """One thing that happened. when: RFC 3339. path: None for what has no page, such as a live session."""
 

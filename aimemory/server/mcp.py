@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from aimemory.errors import AimemoryError, Conflict
-from aimemory.model.answers import Caller, Found, HandoffList, HandoffView, PageView, Recent, Written
+from aimemory.model.answers import Caller, Deletion, Found, HandoffList, HandoffView, PageView, Recent, Written
 from aimemory.server import mcp_text
 from aimemory.server.listen import peer_of
 from aimemory.server.mcp_tools import READ_MAX_CHARS, TOOLS, Arguments, ToolSpec
@@ -83,6 +83,17 @@ class ToolFace(Protocol):
 
     @property
     def handoffs(self) -> "HandoffFace": ...
+
+    @property
+    def repair(self) -> "RepairFace": ...
+
+
+class RepairFace(Protocol):
+    """The part of `ToolFace` that takes pages away."""
+
+    async def delete_page(
+        self, *, page: str, version: str | None, caller: Caller, project: str | None, apply: bool
+    ) -> Deletion: ...
 
 
 class HandoffFace(Protocol):
@@ -184,6 +195,7 @@ class _Tools:
             "memory_search": self._search,
             "memory_read_page": self._read_page,
             "memory_write_page": self._write_page,
+            "memory_delete_page": self._delete_page,
             "memory_recent": self._recent,
             "memory_session_brief": self._session_brief,
             "memory_session_close": self._session_close,
@@ -208,7 +220,7 @@ class _Tools:
             async with asyncio.timeout(TOOL_LIMIT_S):
                 return await self._run[name](arguments, caller), False
         except Conflict as error:
-            return mcp_text.conflict_text(error), True
+            return mcp_text.conflict_text(error, deleting=name == "memory_delete_page"), True
         except AimemoryError as error:
             return mcp_text.error_text(str(error)), True
         except TimeoutError:
@@ -259,6 +271,12 @@ class _Tools:
             tags=tuple(a.get("tags", ())),
         )
         return mcp_text.written_text(written)
+
+    async def _delete_page(self, a: dict[str, Any], caller: Caller) -> str:
+        deleted = await self._face.repair.delete_page(
+            page=a["page"], version=a["version"], caller=caller, project=a.get("project"), apply=True
+        )
+        return mcp_text.deleted_text(deleted)
 
     async def _recent(self, a: dict[str, Any], caller: Caller) -> str:
         recent = await self._face.recent(
@@ -331,7 +349,7 @@ def _wire_tool(spec: ToolSpec) -> types.Tool:
         annotations=types.ToolAnnotations(
             title=spec.title,
             read_only_hint=spec.read_only,
-            destructive_hint=False,
+            destructive_hint=spec.destructive,
             idempotent_hint=spec.idempotent,
             open_world_hint=False,
         ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from aimemory.brief.fence import defang, fence
 from aimemory.errors import Conflict
-from aimemory.model.answers import Found, HandoffList, HandoffView, PageView, Recent, Written
+from aimemory.model.answers import Deletion, Found, HandoffList, HandoffView, PageView, Recent, Written
 from aimemory.model.page import Hit, total_text
 from aimemory.sessions.quoting import clip, one_line
 
@@ -79,6 +79,20 @@ def written_text(written: Written) -> str:
     )
 
 
+def deleted_text(deleted: Deletion) -> str:
+    """What is gone, what remains, who still links to it, how it comes back."""
+    path = _line(deleted.path, 400)
+    links = "\n".join(_line(f"- {linking}", 300) for linking in deleted.linked_from)
+    return "\n".join(
+        [
+            f"Deleted {path}",
+            *deleted.remains,
+            *(["These pages still link to it:", fenced(links)] if links else []),
+            f"To bring it back, the user runs: aimemory undelete {path}",
+        ]
+    )
+
+
 def recent_text(recent: Recent) -> str:
     """One line per item, newest first."""
     head = _project_line(recent.project, recent.project_how)
@@ -136,7 +150,7 @@ def status_text(status: Mapping[str, Any]) -> str:
     return shown if taken == len(text) else f"{shown}\n… cut; `aimemory status --json` on a terminal shows all."
 
 
-def conflict_text(error: Conflict) -> str:
+def conflict_text(error: Conflict, *, deleting: bool = False) -> str:
     """What happened, the version and text that stand now, and what to do."""
     parts = [_line(str(error), 1_000)]
     if error.version:
@@ -146,7 +160,9 @@ def conflict_text(error: Conflict) -> str:
         parts += ["The current text is:", fenced(shown)]
         if taken < len(error.current):
             parts.append(f"Cut after {taken} of {len(error.current)} characters; memory_read_page reads the rest.")
-    if error.version or error.current is not None:  # else it is no page that was to be written
+    if deleting:
+        parts.append("Nothing was deleted. Delete it with its present version only if that text should go too.")
+    elif error.version or error.current is not None:  # else it is no page that was to be written
         parts.append(
             "Nothing was written. Read the page again, put your change into that text and write it with its version."
         )

@@ -27,6 +27,7 @@ class ToolSpec:
     required: tuple[str, ...] = ()
     read_only: bool = True
     idempotent: bool = True
+    destructive: bool = False
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -101,6 +102,21 @@ TOOLS: tuple[ToolSpec, ...] = (
         ("title", "body"),
         read_only=False,
         idempotent=False,
+    ),
+    ToolSpec(
+        "memory_delete_page",
+        "Delete a memory page",
+        "Take away a page that is wrong or was filed by mistake, so that no search or brief shows it again. Read it "
+        "first: its version is needed. To correct or supersede a page, change it instead. The user can bring it back.",
+        {
+            "page": _text("Path, id or title of the page, as an earlier answer gave it."),
+            "version": _text("Version of that page as memory_read_page gave it."),
+            "project": _PROJECT,
+        },
+        ("page", "version"),
+        read_only=False,
+        idempotent=False,
+        destructive=True,
     ),
     ToolSpec(
         "memory_recent",

@@ -12,8 +12,9 @@ from starlette.routing import Route
 from aimemory.api import Memory
 from aimemory.errors import NotFound, UserError
 from aimemory.model.answers import Caller
-from aimemory.server.hook import read_body
 from aimemory.server.listen import peer_of
+from aimemory.server.repair import RepairApi
+from aimemory.server.request import CALLER, caller_of, json_body, whole_number
 
 Reindex = Callable[[], AsyncIterator[dict[str, Any]]]
 """Rebuilds the index and yields its progress."""
@@ -34,6 +35,7 @@ class Api:
             Route("/api/v1/recent", self.recent),
             Route("/api/v1/page", self.read, methods=["GET"]),
             Route("/api/v1/page", self.write, methods=["POST"]),
+            *RepairApi(self._memory.repair, self._memory.undoing, self._memory.refile).routes(),
             Route("/api/v1/brief", self.brief),
             Route("/api/v1/where", self.where),
             Route("/api/v1/projects", self.projects),
@@ -52,7 +54,7 @@ class Api:
         return JSONResponse(await self._memory.status())
 
     async def search(self, request: Request) -> Response:
-        given = await _body(request, {
+        given = await json_body(request, {
             "query": str, "project": str, "cwd": str, "kind": str, "limit": int, "cursor": str, "harness": str,
             "session": str, "since": str, "until": str, "observations": bool, "after": int,
         })  # fmt: skip
@@ -68,7 +70,7 @@ class Api:
         q = request.query_params
         found = await self._memory.recent(
             caller=Caller(cwd=q.get("cwd")), project=q.get("project"), kind=q.get("kind"),
-            limit=_number(q.get("limit"), "limit", 20), after=_number(q.get("after"), "after", 0),
+            limit=whole_number(q.get("limit"), "limit", 20), after=whole_number(q.get("after"), "after", 0),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(found))
 
@@ -76,12 +78,13 @@ class Api:
         q = request.query_params
         found = await self._memory.read_page(
             page=q.get("page", ""), caller=Caller(cwd=q.get("cwd")), project=q.get("project"),
-            offset=_number(q.get("offset"), "offset", 0), max_chars=_number(q.get("max_chars"), "max_chars", 1 << 30),
+            offset=whole_number(q.get("offset"), "offset", 0),
+            max_chars=whole_number(q.get("max_chars"), "max_chars", 1 << 30),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(found))
 
     async def write(self, request: Request) -> Response:
-        given = await _body(request, {
+        given = await json_body(request, {
             "title": str, "body": str, "kind": str, "project": str, "cwd": str, "path": str, "version": str,
             "tags": list,
         })  # fmt: skip
@@ -97,7 +100,7 @@ class Api:
         q = request.query_params
         return JSONResponse(
             await self._memory.brief(
-                cwd=q.get("cwd"), project=q.get("project"), after=_number(q.get("after"), "after", 0)
+                cwd=q.get("cwd"), project=q.get("project"), after=whole_number(q.get("after"), "after", 0)
             )
         )
 
@@ -110,7 +113,7 @@ class Api:
         return JSONResponse({"projects": await self._memory.project_list()})
 
     async def alias(self, request: Request) -> Response:
-        given = await _body(request, {"project": str, "alias": str})
+        given = await json_body(request, {"project": str, "alias": str})
         if not given.get("project") or not given.get("alias"):
             raise UserError("Give a project and an alias.")
         return JSONResponse(await self._memory.project_alias(given["project"], given["alias"]))
@@ -120,7 +123,7 @@ class Api:
         if name := q.get("session"):
             return JSONResponse(dataclasses.asdict(await self._memory.history.session_get(name)))
         found, project, how = await self._memory.history.session_list(
-            caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=_number(q.get("limit"), "limit", 20)
+            caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=whole_number(q.get("limit"), "limit", 20)
         )
         return JSONResponse(
             {"sessions": [dataclasses.asdict(one) for one in found], "project": project, "project_how": how}
@@ -129,7 +132,7 @@ class Api:
     async def trail(self, request: Request) -> Response:
         q = request.query_params
         steps, project, how = await self._memory.history.trail(
-            caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=_number(q.get("limit"), "limit", 20)
+            caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=whole_number(q.get("limit"), "limit", 20)
         )
         return JSONResponse(
             {"steps": [dataclasses.asdict(step) for step in steps], "project": project, "project_how": how}
@@ -152,24 +155,24 @@ class Api:
             )
         found = await self._memory.handoffs.listed(
             caller=caller, project=q.get("project"), state=q.get("state") or None,
-            limit=_number(q.get("limit"), "limit", 20),
+            limit=whole_number(q.get("limit"), "limit", 20),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(found))
 
     async def begin(self, request: Request) -> Response:
-        given = await _body(request, {
-            "summary": str, "next_steps": str, "title": str, "to": str, "project": str, **_CALLER,
+        given = await json_body(request, {
+            "summary": str, "next_steps": str, "title": str, "to": str, "project": str, **CALLER,
         })  # fmt: skip
         view = await self._memory.handoffs.begin(
-            caller=_caller(request, given), summary=given.get("summary", ""), next_steps=given.get("next_steps", ""),
+            caller=caller_of(request, given), summary=given.get("summary", ""), next_steps=given.get("next_steps", ""),
             title=given.get("title", ""), to=given.get("to"), project=given.get("project"), by_hand=True,
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(view), status_code=201)
 
     async def change(self, request: Request) -> Response:
         """`claim`, `release` or `cancel`."""
-        given = await _body(request, {"handoff": str, "reason": str, **_CALLER})
-        handoff, caller = given.get("handoff", ""), _caller(request, given)
+        given = await json_body(request, {"handoff": str, "reason": str, **CALLER})
+        handoff, caller = given.get("handoff", ""), caller_of(request, given)
         if not handoff.strip():
             raise UserError("Name a handoff.")
         face = self._memory.handoffs
@@ -195,41 +198,3 @@ class Api:
     async def stop(self, request: Request) -> Response:
         self._stop()
         return JSONResponse({"stopping": True})
-
-
-_CALLER: dict[str, type] = {"cwd": str, "harness": str, "session": str}
-
-
-def _caller(request: Request, given: dict[str, Any]) -> Caller:
-    return Caller(
-        cwd=given.get("cwd"), harness=given.get("harness"), session=given.get("session"), peer=peer_of(request.scope)
-    )  # fmt: skip
-
-
-async def _body(request: Request, fields: dict[str, type]) -> dict[str, Any]:
-    """The JSON object of a request. Raises UserError that lists every problem; null counts as absent."""
-    raw = await read_body(request.receive)
-    try:
-        given = json.loads(raw or b"{}")
-    except (ValueError, RecursionError):
-        raise UserError("The body is not JSON.") from None
-    if not isinstance(given, dict):
-        raise UserError("The body must be a JSON object.")
-    problems = [f"{name} is not a known field" for name in given if name not in fields]
-    kept = {name: value for name, value in given.items() if value is not None and name in fields}
-    problems += [
-        f"{name} must be {fields[name].__name__}"
-        for name, value in kept.items()
-        if not isinstance(value, fields[name]) or (fields[name] is int and isinstance(value, bool))
-    ]
-    if problems:
-        raise UserError("; ".join(problems) + f". Known fields: {', '.join(fields)}.")
-    return kept
-
-
-def _number(text: str | None, name: str, default: int) -> int:
-    if not text:
-        return default
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise UserError(f"{name} must be a whole number.")
-    return int(text)

@@ -145,6 +145,10 @@ class Claims:
             await self._projector.reached(self._writer.last_seq)
         return after
 
+    def refile(self, change: Callable[[Handoff], Handoff]) -> None:
+        """Say of each known handoff what it is now, after a line that moved pages or sessions."""
+        self._known = {name: change(handoff) for name, handoff in self._known.items()}
+
     def _look_for_offers(self) -> None:
         awaiting: dict[SessionId, int] = {}
         for handoff in list(self._known.values()):  # `find` may add one meanwhile, from another thread

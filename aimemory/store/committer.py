@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from aimemory.errors import AimemoryError, Unavailable
+from aimemory.model.ids import Version, page_version
 from aimemory.model.protocols import Clock, Pulse
 from aimemory.model.scope import Actor
-from aimemory.wiki.repo import WikiRepo
+from aimemory.wiki.repo import PageCommit, WikiRepo
 
 T = TypeVar("T")
 
@@ -32,6 +33,14 @@ class Change:
     user: str
     email: str
     summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One commit of a page. version: its version token then, None where the commit deleted it."""
+
+    commit: PageCommit
+    version: Version | None
 
 
 def author_of(actor: Actor) -> tuple[str, str]:
@@ -112,6 +121,25 @@ class Committer:
         """Which of these pages HEAD lacks or has with other content."""
         return list(await self._in_thread(lambda: self._open_repo().differing(paths)))
 
+    async def past(self, path: str, limit: int) -> list["Past"]:
+        """The committed versions of a page, newest first, what waits included if the repository takes it now."""
+        try:
+            await self.flush()
+        except AimemoryError:
+            pass  # reported in `problem`
+        return await self._in_thread(lambda: self._past(path, limit))
+
+    async def content(self, blob: str) -> bytes:
+        """The bytes of a version that `past` names."""
+        return await self._in_thread(lambda: self._open_repo().content(blob))
+
+    def _past(self, path: str, limit: int) -> list["Past"]:
+        repo = self._open_repo()
+        return [
+            Past(commit, page_version(repo.content(commit.blob)) if commit.blob else None)
+            for commit in repo.history(path, limit)
+        ]
+
     def _open_repo(self) -> WikiRepo:
         """In the thread: the repository, opened at the first need, so that a broken one never keeps capture down."""
         if self._repo is None:
@@ -142,13 +170,16 @@ class Committer:
 
 
 def _by_author(batch: list[Change]) -> list[list[Change]]:
-    """Neighbouring changes of one author; the order of changes to one path is kept."""
+    """Neighbouring changes of one author, each path once: every version of a page has a commit to come back from."""
     groups: list[list[Change]] = []
+    paths: set[str] = set()
     for change in batch:
-        if groups and groups[-1][0].user == change.user:
+        if groups and groups[-1][0].user == change.user and change.path not in paths:
             groups[-1].append(change)
         else:
             groups.append([change])
+            paths = set()
+        paths.add(change.path)
     return groups
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from aimemory.errors import Conflict, Damaged, NotFound, Unavailable, UserError
-from aimemory.index.events import written
+from aimemory.index.events import deleted, written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, stats_of, touch_pages, upsert_pages
 from aimemory.journal.lines import Record
 from aimemory.model.ids import ProjectId, Version, page_version
@@ -91,10 +91,11 @@ class Pages:
 
     async def write(
         self, path: str, content: Sanitized[str], *, expected: Version | None, actor: Actor, summary: str,
-        walk_first: bool = False,
+        walk_first: bool = False, op: str = "write",
     ) -> Version:  # fmt: skip
         """Create (`expected` None) or replace a page; returns the new version when it is durable and indexed.
 
+        op: what the journal calls it; `edit` and `restore` are a person's own text, as if typed into the file.
         walk_first: take in what changed outside before; for writes that somebody asked for. The page itself is compared
         with the disk in any case. Raises Conflict, with the current text, when the page is not at `expected`; NotFound
         when it is gone.
@@ -105,7 +106,7 @@ class Pages:
         if walk_first:
             await self.reconcile()
         raw = content.derive(lambda text: text.encode("utf-8"))
-        record = self._line("write", path, page_version(raw.value), actor)
+        record = self._line(op, path, page_version(raw.value), actor)
 
         def operation(append: Append) -> Version:
             self._check(path, expected)
@@ -118,11 +119,71 @@ class Pages:
 
         version = await self._writer.call(operation)
         self._commit(path, raw.value, actor, summary)  # gated too: what a person typed may be part of the page
+        if op != "write":
+            self._on_edit(path, raw.value)
         try:
             await self._index([(path, raw.value)])
         except (Unavailable, Damaged):  # it is written; the next walk or the rebuild shows it
             pass
         return version
+
+    async def delete(self, path: str, *, expected: Version, actor: Actor, summary: str = "Delete") -> None:
+        """Take a page away: file, index and, grouped, a commit in the actor's name. Durable and unfindable on return.
+
+        Raises Conflict, with the current text, when the page is not at `expected`; NotFound when it is gone.
+        """
+        path = check_page_path(path)
+        record = self._line("delete", path, None, actor)
+
+        def operation(append: Append) -> None:
+            self._check(path, expected)
+            append(record)
+            try:
+                self._files.delete(path, expected)
+            except OSError as error:
+                append(self._line("write", path, expected, actor))
+                raise Unavailable(f"{path} can't be deleted: {error.strerror}. It is as it was.") from error
+
+        async with self._walk:  # else a walk may see the file gone first, and call that a deletion by hand
+            await self._writer.call(operation)
+            self._held.pop(path, None)
+            self._committer.add(Change(path, None, *author_of(actor), summary))
+            try:
+                await self._unindex([path])
+            except (Unavailable, Damaged):  # it is gone; the next walk or the rebuild shows it
+                pass
+
+    async def relocate(
+        self, operation: Callable[[Append], Mapping[str, str]], *, actor: Actor, summary: str
+    ) -> Mapping[str, str]:
+        """Let `operation`, in the writer's thread, write its line and move files; follow with index and commit.
+
+        It returns new paths by old ones, and may raise; so does this.
+        """
+        async with self._walk:  # else a walk may take the files for deleted and others for made by hand
+            moves = await self._writer.call(operation)
+            try:
+                await self._projector.reached(self._writer.last_seq)
+                self._folders = None
+                await self._unindex(list(moves))
+                pages = await asyncio.to_thread(self._moved, moves)
+                for old, new, raw in pages:
+                    self._held.pop(old, None)
+                    self._committer.add(Change(old, None, *author_of(actor), summary))
+                    self._commit(new, raw, actor, summary)
+                await self._index([(new, raw) for _, new, raw in pages])
+            except (Unavailable, Damaged):  # the files are in their places; the next walk or the rebuild shows it
+                pass
+        return moves
+
+    def _moved(self, moves: Mapping[str, str]) -> list[tuple[str, str, bytes]]:
+        found = []
+        for old, new in moves.items():
+            try:
+                found.append((old, new, self._files.read(new)[0]))
+            except (NotFound, UserError):  # gone again, or a link: no page of ours
+                continue
+        return found
 
     async def reconcile(self) -> Reconciled:
         """Take in what changed outside of us; of several callers that wait for a walk, one walk serves all."""
@@ -173,7 +234,7 @@ class Pages:
         await self.commit_missing()
 
     async def commit_missing(self) -> int:
-        """Queue for a commit what HEAD lacks: writes whose commit a crash cut off, and hand edits, through the gate."""
+        """Queue for a commit what HEAD lacks: writes and deletions that a crash cut off, and hand edits, gated."""
         paths = list(await self._reader.read(known_stats()))
         missing = await self._committer.differing(paths)
         writes = await self._reader.read(written(missing))
@@ -188,7 +249,17 @@ class Pages:
             else:
                 self._commit(path, raw, self._actor, "Edit by hand")
                 self._on_edit(path, raw)
-        return len(missing)
+        return len(missing) + await self._commit_deletions()
+
+    async def _commit_deletions(self) -> int:
+        """Queue the deletions of ours that HEAD doesn't know of, since a crash cut their commits off."""
+        gone = await self._reader.read(deleted())
+        there = await self.existing(list(gone))
+        paths = await self._committer.differing([path for path in gone if path not in there])
+        for path in paths:
+            actor = Actor(gone[path] or self._actor.user, self._actor.machine)
+            self._committer.add(Change(path, None, *author_of(actor), "Delete"))
+        return len(paths)
 
     def _check(self, path: str, expected: Version | None) -> None:
         current = self._files.version(path)
@@ -254,16 +325,19 @@ class Pages:
     async def _take_out(self, removed: Sequence[str]) -> int:
         if not removed:
             return 0
+        await self._unindex(removed)
+        for path in removed:
+            self._held.pop(path, None)
+            self._committer.add(Change(path, None, *author_of(self._actor), "Delete by hand"))
+        return len(removed)
+
+    async def _unindex(self, removed: Sequence[str]) -> None:
         await self._projector.execute(lambda db: delete_pages(db, removed))
         folders = await self._known_folders()
         for path in removed:
             if is_project_page(path):
                 folders.pop(folder_of(path), None)
         await self._projects_changed(removed, folders)
-        for path in removed:
-            self._held.pop(path, None)
-            self._committer.add(Change(path, None, *author_of(self._actor), "Delete by hand"))
-        return len(removed)
 
     async def _index(self, pages: Sequence[tuple[str, bytes]], stats: dict[str, Stat] | None = None) -> None:
         if not pages:

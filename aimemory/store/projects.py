@@ -294,6 +294,10 @@ class Projects:
         content = sanitize(edit_field(text, field, wanted))
         await self._pages.write(path, content, expected=version, actor=actor, summary=f"Set {field}")
 
+    def forget(self, session: SessionId) -> None:
+        """Ask the index again which project a session has, at its next event."""
+        self._sessions.pop(session, None)
+
     def _note_problems(self, where: str, problems: tuple[str, ...]) -> None:
         self.problems.pop(where, None)
         if problems and len(self.problems) < 100:

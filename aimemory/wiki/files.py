@@ -101,6 +101,25 @@ class WikiFiles:
             os.unlink(name, dir_fd=folder)
             os.fsync(folder)
 
+    def rename(self, old: str, new: str) -> None:
+        """Give a file or a folder another place; missing folders of the new one are made. Durable on return.
+
+        Raises NotFound when there is nothing, Conflict when something is in the new place.
+        """
+        with self._folder(old) as (source, name), self._folder(new, create=True) as (target, new_name):
+            if source is None or target is None or not _is_there(source, name):
+                raise NotFound(f"There is nothing at {old} in the wiki.")
+            if _is_there(target, new_name):
+                raise Conflict(f"There is something at {new} in the wiki already.")
+            os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+            os.fsync(target)
+            os.fsync(source)
+
+    def exists(self, path: str) -> bool:
+        """Whether a file, a folder or anything else is there."""
+        with self._folder(path) as (folder, name):
+            return folder is not None and _is_there(folder, name)
+
     def _content(self, path: str) -> bytes | None:
         with self._folder(path) as (folder, name):
             return None if folder is None else _read_at(path, folder, name)
@@ -212,6 +231,14 @@ def _read_at(path: str, folder: int, name: str) -> bytes | None:
             return file.read()
     finally:
         os.close(fd)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _not_followed(path: str, part: str, error: OSError) -> UserError | OSError:

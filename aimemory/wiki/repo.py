@@ -146,18 +146,28 @@ class WikiRepo:
     def history(self, path: str, limit: int = 20) -> tuple[PageCommit, ...]:
         """The newest commits that changed this page, newest first, along the branch's first parents."""
         found: list[PageCommit] = []
+        parts = path.split("/")
         commit = self._tip().commit
-        here = _blob_id(commit.tree, path) if commit else None
+        nothing: list[pygit2.Oid | None] = [None] * len(parts)
+        here = _ids_along(commit.tree, parts, nothing) if commit else nothing
         for _ in range(_HISTORY_SCAN):
             if commit is None or len(found) >= limit:
                 break
             parent = commit.parents[0] if commit.parents else None
-            before = _blob_id(parent.tree, path) if parent else None
-            if here != before:
+            before = _ids_along(parent.tree, parts, here) if parent else nothing
+            if here[-1] != before[-1]:
                 when_ns = commit.commit_time * 1_000_000_000
-                found.append(PageCommit(str(commit.id), commit.author.name, when_ns, commit.message, _text(here)))
+                found.append(PageCommit(str(commit.id), commit.author.name, when_ns, commit.message, _text(here[-1])))
             commit, here = parent, before
         return tuple(found)
+
+    def content(self, blob: str) -> bytes:
+        """The bytes of a version that `history` names. Raises Damaged when the repository has lost them."""
+        try:
+            found = self._repo[blob]
+        except (KeyError, ValueError) as error:
+            raise Damaged(f"{self.root} lacks the object {blob}. `git -C {self.root} fsck` says more.") from error
+        return bytes(found.data) if isinstance(found, pygit2.Blob) else b""
 
     # -- HEAD --------------------------------------------------------------------------------------------------------
 
@@ -343,6 +353,27 @@ def _blob_id(tree: pygit2.Tree | None, path: str) -> pygit2.Oid | None:
     except KeyError:
         return None
     return found.id if isinstance(found, pygit2.Blob) else None
+
+
+def _ids_along(tree: pygit2.Tree, parts: list[str], known: list[pygit2.Oid | None]) -> list[pygit2.Oid | None]:
+    """Ids of the folders and the file on a path, None from where it ends.
+
+    known: those of another tree; from the first equal one on they are the same, and nothing more is read.
+    """
+    found: list[pygit2.Oid | None] = []
+    for level, part in enumerate(parts):
+        if part not in tree:
+            break
+        entry = tree[part]
+        is_last = level == len(parts) - 1
+        if not isinstance(entry, pygit2.Blob if is_last else pygit2.Tree):
+            break
+        if entry.id == known[level]:
+            return found + known[level:]
+        found.append(entry.id)
+        if isinstance(entry, pygit2.Tree):
+            tree = entry
+    return found + [None] * (len(parts) - len(found))
 
 
 def _text(oid: pygit2.Oid | None) -> str | None:

@@ -26,6 +26,7 @@ class Daemon:
         self.home = root / "home"
         self.home.mkdir(parents=True, exist_ok=True)
         self.settings = {"server_port": 0, **settings}
+        self.editor = "false"
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -33,7 +34,7 @@ class Daemon:
         named = {f"AIMEMORY_{name.upper()}": str(value) for name, value in self.settings.items()}
         return {
             "HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "USER": "ada",
-            "AIMEMORY_DATA_DIR": str(self.data.root), **named,
+            "EDITOR": self.editor, "AIMEMORY_DATA_DIR": str(self.data.root), **named,
         }  # fmt: skip
 
     def start(self) -> "Daemon":

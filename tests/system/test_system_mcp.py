@@ -87,6 +87,35 @@ def test_a_page_is_written_read_changed_and_protected(daemon, client):
     assert "Twice." in page.read_text()
 
 
+def test_an_agent_deletes_the_page_it_has_read_and_is_told_the_way_back(daemon, client):
+    client.tool("memory_write_page", title="Watering", body="Once a week.", kind="rule")
+    (page,) = daemon.pages("default/shop/rules/*.md")
+    path = str(page.relative_to(daemon.data.wiki))
+    version = daemon.get("/api/v1/page", page=path)["version"]
+
+    refused, failed = client.tool("memory_delete_page", page=path, version="0" * 32)
+    assert failed and "Nothing was deleted." in refused and version in refused and page.exists()
+    deleted, failed = client.tool("memory_delete_page", page="Watering", version=version)
+
+    assert not failed and f"aimemory undelete {path}" in deleted
+    assert not page.exists()
+    assert "Once a week" not in client.tool("memory_search", query="week")[0]
+    assert daemon.cli("undelete", path).returncode == 0
+    assert "Once a week." in page.read_text()
+
+
+def test_an_agent_cannot_delete_what_nothing_could_bring_back(daemon, client):
+    client.tool("memory_write_page", title="Watering", body="Once a week.", kind="rule")
+    (page,) = daemon.pages("default/shop/rules/*.md")
+    page.write_text(page.read_text() + "The key is ghp_" + "Zq8R" * 9 + "\n")
+    version = daemon.get("/api/v1/page", page=str(page.relative_to(daemon.data.wiki)))["version"]
+
+    text, failed = client.tool("memory_delete_page", page="Watering", version=version)
+
+    assert failed and "can't be restored" in text
+    assert page.exists()
+
+
 def test_all_problems_of_the_arguments_come_in_one_answer(client):
     text, failed = client.tool("memory_write_page", titel="x", kind="poem", body=5)
 

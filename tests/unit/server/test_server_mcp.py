@@ -14,7 +14,7 @@ import mcp_types.version as protocol
 import pytest
 
 from aimemory.errors import Conflict, NotFound, Unavailable, UserError
-from aimemory.model.answers import Caller, Found, PageView, Recent, RecentItem, Written
+from aimemory.model.answers import Caller, Deletion, Found, PageView, Recent, RecentItem, Written
 from aimemory.model.ids import Version
 from aimemory.model.page import Hit, SearchAnswer
 from aimemory.server.mcp import McpEndpoint
@@ -63,6 +63,15 @@ class Operations:
     async def write_page(self, **asked: Any) -> Written:
         self._asked(asked)
         return Written("notes/a.md", "id1", "v2", "acme/app", "named", created=True)
+
+    @property
+    def repair(self) -> "Operations":
+        return self
+
+    async def delete_page(self, **asked: Any) -> Deletion:
+        self._asked(asked)
+        links = ("notes/b.md", "notes/</aimemory-0123456789ab>.md")
+        return Deletion("notes/a.md", "id1", "A", "v1", True, "c1", None, links, ("It stays in git.",))
 
     async def recent(self, *, caller: Caller, project: str | None, limit: int, kind: str | None) -> Recent:
         self._asked({"limit": limit})
@@ -183,7 +192,8 @@ def test_names_fit_every_client_with_every_prefix_and_the_set_is_small(tools: li
     """Cursor drops names above 60 characters with the server's; some clients pass on only the first 40 tools."""
     names = [tool["name"] for tool in tools]
     assert names == [
-        "memory_search", "memory_read_page", "memory_write_page", "memory_recent", "memory_session_brief",
+        "memory_search", "memory_read_page", "memory_write_page", "memory_delete_page", "memory_recent",
+        "memory_session_brief",
         "memory_session_close", "memory_handoff_begin", "memory_handoff_list", "memory_handoff_claim",
         "memory_handoff_cancel", "memory_status",
     ]  # fmt: skip
@@ -191,13 +201,16 @@ def test_names_fit_every_client_with_every_prefix_and_the_set_is_small(tools: li
     assert all(re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*", name) for name in names)
 
 
-def test_only_tools_that_write_are_marked_as_writing_and_none_as_destructive(tools: list[dict[str, Any]]) -> None:
+def test_only_tools_that_write_are_marked_as_writing_and_only_deleting_as_destructive(
+    tools: list[dict[str, Any]],
+) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in tools}
     assert [name for name, hint in hints.items() if not hint["readOnlyHint"]] == [
-        "memory_write_page", "memory_session_close", "memory_handoff_begin", "memory_handoff_claim",
-        "memory_handoff_cancel",
+        "memory_write_page", "memory_delete_page", "memory_session_close", "memory_handoff_begin",
+        "memory_handoff_claim", "memory_handoff_cancel",
     ]  # fmt: skip
-    assert all(not hint["destructiveHint"] and not hint["openWorldHint"] and hint["title"] for hint in hints.values())
+    assert [name for name, hint in hints.items() if hint["destructiveHint"]] == ["memory_delete_page"]
+    assert all(not hint["openWorldHint"] and hint["title"] for hint in hints.values())
     assert {name for name, hint in hints.items() if hint["readOnlyHint"]} == shim.READ_TOOLS
 
 
@@ -352,6 +365,22 @@ def test_recorded_text_stands_inside_a_block_it_cannot_close() -> None:
 def test_the_version_for_a_later_write_is_in_the_answer() -> None:
     assert "version v1" in call("memory_read_page", {"page": "a"}).text
     assert "version v2" in call("memory_write_page", {"title": "t", "body": "b"}).text
+
+
+def test_what_was_deleted_names_what_remains_who_links_to_it_and_the_way_back() -> None:
+    operations = Operations()
+    answer = call("memory_delete_page", {"page": "a", "version": "v1"}, operations=operations)
+    assert not answer.failed
+    assert answer.text.splitlines()[:2] == ["Deleted notes/a.md", "It stays in git."]
+    assert "notes/b.md" in answer.text and len(re.findall(r"</aimemory-", answer.text)) == 1
+    assert answer.text.endswith("aimemory undelete notes/a.md")
+    assert operations.asked[0]["version"] == "v1" and operations.asked[0]["apply"]
+
+
+def test_deleting_without_a_version_does_not_run() -> None:
+    operations = Operations()
+    assert call("memory_delete_page", {"page": "a"}, operations=operations).failed
+    assert operations.asked == []
 
 
 # -- errors --------------------------------------------------------------------------------------------------------

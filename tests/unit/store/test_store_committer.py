@@ -36,3 +36,17 @@ def test_what_git_refuses_now_stays_queued_and_is_committed_later(tmp_path, monk
     assert (done, left, after) == (2, 0, None)
     tree = pygit2.Repository(str(tmp_path)).head.peel().tree
     assert "a.md" in tree["default/app"] and "b.md" in tree["default/app"]
+
+
+def test_every_version_of_a_page_gets_a_commit_of_its_own(tmp_path):
+    async def story():
+        committer = Committer(tmp_path, SystemClock())
+        for text in ("one\n", "two\n", "three\n"):
+            committer.add(change("default/app/a.md", text))
+            committer.add(change(f"default/app/{text[:3]}.md", text))
+        past = await committer.past("default/app/a.md", 10)
+        texts = [await committer.content(one.commit.blob) for one in past]
+        await committer.close()
+        return texts
+
+    assert asyncio.run(story()) == [b"three\n", b"two\n", b"one\n"]

@@ -1,0 +1,72 @@
+"""Reading what is filed where: what a project or a session would take along, and what was moved last."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from aimemory.index.read import Plan, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    sessions: int
+    observations: int
+    handoffs: int
+
+
+def pages_below(folder: str) -> Plan[list[str]]:
+    """Paths of the indexed pages below `workspace/folder`."""
+    rows = yield Statement(
+        "select path from page where path >= ? and path < ? order by path", (f"{folder}/", f"{folder}0")
+    )
+    return [path for (path,) in rows]
+
+
+def filed_under(project: str) -> Plan[Counts]:
+    """What belongs to a project."""
+    rows = yield Statement(
+        """select (select count(*) from session where project = ?1),
+        (select count(*) from observation where project = ?1),
+        (select count(*) from handoff where project = ?1)""",
+        (project,),
+    )
+    return Counts(*rows[0])
+
+
+def filed_of_session(session: str) -> Plan[Counts]:
+    """What belongs to a session."""
+    rows = yield Statement(
+        """select (select count(*) from session where id = ?1), (select count(*) from observation where session = ?1),
+        (select count(*) from handoff where session = ?1)""",
+        (session,),
+    )
+    return Counts(*rows[0])
+
+
+def pages_of_session(session: str, folder: str) -> Plan[list[str]]:
+    """Pages below `workspace/folder` that are about a session or that it created: its own, its handoffs', its notes."""
+    rows = yield Statement(
+        """select path from page where path >= ?2 and path < ?3 and path in (
+            select page from session where id = ?1 union select page from handoff where session = ?1
+            union select path from page_line l where session = ?1 and op = 'write'
+                and not exists (select 1 from page_line b where b.path = l.path and b.seq < l.seq))
+        order by path""",
+        (session, f"{folder}/", f"{folder}0"),
+    )
+    return [path for (path,) in rows]
+
+
+def pages_linking_below(folder: str, limit: int = 20) -> Plan[list[str]]:
+    """Pages that link to something by its path below `workspace/folder`."""
+    rows = yield Statement(
+        """select p.path from page p join page_text t on t.n = p.n where instr(t.body, '[[' || ? || '/')
+        order by p.path limit ?""",
+        (folder, limit),
+    )
+    return [path for (path,) in rows]
+
+
+def last_project_line() -> Plan[dict[str, Any] | None]:
+    """What the newest line of type `project` said."""
+    rows = yield Statement("select data from project_line order by seq desc limit 1")
+    return json.loads(rows[0][0]) if rows else None

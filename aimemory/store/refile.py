@@ -1,0 +1,133 @@
+"""Projects renamed and sessions moved: the journal line first, then the files, by rename, so that ids and bytes stay.
+
+A crash between the two is finished at the next start (`finish`): whatever the newest line says has to be true.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from aimemory.errors import AimemoryError, Conflict, Unavailable
+from aimemory.index.filed import last_project_line
+from aimemory.index.refile import moved_path
+from aimemory.journal.lines import Record
+from aimemory.model.handoff import Handoff
+from aimemory.model.ids import ProjectId, SessionId
+from aimemory.model.protocols import Clock
+from aimemory.model.scope import Actor, Project
+from aimemory.privacy import sanitize_tree
+from aimemory.store.claims import Claims
+from aimemory.store.pages import Pages
+from aimemory.store.projects import Projects
+from aimemory.store.reader import Reader
+from aimemory.store.writer import Append
+from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored
+
+
+class Refiling:
+    """The only writer of `project` lines."""
+
+    def __init__(
+        self, *, files: WikiFiles, pages: Pages, projects: Projects, claims: Claims, reader: Reader, clock: Clock
+    ) -> None:
+        self._files = files
+        self._pages = pages
+        self._projects = projects
+        self._claims = claims
+        self._reader = reader
+        self._clock = clock
+
+    async def rename(self, project: Project, workspace: str, folder: str, actor: Actor) -> None:
+        """Give a project's folder and page another name. Raises Conflict when something is there already."""
+        old, new = project.path, f"{workspace}/{folder}"
+        record = self._line({"op": "rename", "project": project.id, "from": old, "to": new}, actor)
+        back = self._line({"op": "rename", "project": project.id, "from": new, "to": old}, actor)
+
+        def operation(append: Append) -> Mapping[str, str]:
+            if self._files.exists(new):
+                raise Conflict(f"There is something at {new} in the wiki already. Choose another name.")
+            pages = self._pages_in(old)
+            append(record)
+            try:
+                self._rename_files(old, new)
+            except (OSError, AimemoryError) as error:
+                append(back)
+                raise Unavailable(f"{old} can't be renamed: {error}. It is as it was.") from error
+            return {path: moved_path(path, old, new) for path in pages}
+
+        await self._claims.ready()
+        moves = await self._pages.relocate(operation, actor=actor, summary=f"Rename {old} to {new}")
+        self._claims.refile(lambda handoff: _page_moved(handoff, moves))
+
+    async def move_session(
+        self, session: SessionId, source: ProjectId, target: Project, pages: Mapping[str, str], actor: Actor
+    ) -> None:
+        """File a session, its events, handoffs and pages (new paths by old ones) under another project."""
+        said = {"op": "move-session", "session": session, "from": source, "project": target.id}
+        record = self._line(said | {"pages": dict(pages)}, actor)
+
+        def operation(append: Append) -> Mapping[str, str]:
+            for new in pages.values():
+                if self._files.exists(new):
+                    raise Conflict(f"There is a page at {new} already. Rename one of the two first.")
+            append(record)
+            try:
+                self._move_files(pages)
+            except OSError as error:
+                raise Unavailable(
+                    f"Not all pages could be moved: {error.strerror}. The next start of the daemon moves the rest."
+                ) from error
+            return pages
+
+        await self._claims.ready()
+        await self._pages.relocate(operation, actor=actor, summary=f"Move session {session} to {target.path}")
+        self._projects.forget(session)
+        self._claims.refile(
+            lambda handoff: _page_moved(
+                replace(handoff, project=target.id) if handoff.session == session else handoff, pages
+            )
+        )
+
+    async def finish(self) -> None:
+        """At a start: move the files that the newest line speaks of, if a crash left them. The walk does the rest."""
+        said = await self._reader.read(last_project_line())
+        if said is None:
+            return
+        if said["op"] == "rename":
+            old, new = said["from"], said["to"]
+            if self._files.exists(old) != self._files.exists(new):
+                await asyncio.to_thread(self._rename_files, old, new)
+                await self._projects.load()
+        elif said["op"] == "move-session":
+            await asyncio.to_thread(self._move_files, said.get("pages") or {})
+
+    def _rename_files(self, old: str, new: str) -> None:
+        """Blocks. The folder, then the project's own page in it; what is done already is left."""
+        if self._files.exists(old):
+            self._files.rename(old, new)
+        page = f"{new}/{old.partition('/')[2]}.md"
+        renamed = moved_path(f"{old}/{old.partition('/')[2]}.md", old, new)
+        if page != renamed and self._files.exists(page):
+            self._files.rename(page, renamed)
+
+    def _pages_in(self, folder: str) -> list[str]:
+        root = self._files.root
+        found = (path.relative_to(root).as_posix() for path in (root / folder).rglob(f"*{PAGE_SUFFIX}"))
+        return sorted(path for path in found if not any(is_ours_ignored(part) for part in path.split("/")))
+
+    def _move_files(self, pages: Mapping[str, str]) -> None:
+        for old, new in pages.items():
+            if self._files.exists(old) and not self._files.exists(new):
+                self._files.rename(old, new)
+
+    def _line(self, said: dict[str, Any], actor: Actor) -> Record:
+        who = {"user": actor.user, "machine": actor.machine, "harness": actor.harness, "by": actor.session}
+        return Record(
+            "project", self._clock.now_ns(), sanitize_tree(said | {k: v for k, v in who.items() if v is not None})
+        )
+
+
+def _page_moved(handoff: Handoff, moves: Mapping[str, str]) -> Handoff:
+    return replace(handoff, page=moves.get(handoff.page, handoff.page)) if handoff.page else handoff
