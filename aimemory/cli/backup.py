@@ -61,7 +61,7 @@ def make(dest: Path | None, with_secrets: bool, keep: int | None, no_verify: boo
 
     config = _config()
     wanted = Wanted(dest, with_secrets=with_secrets, verify=not no_verify, keep=keep)
-    with _Progress() as progress:
+    with Progress() as progress:
         made = make_backup(config, load_actor(config), SystemClock(), wanted, progress)
     counts = made.manifest.counts
     found = {
@@ -108,7 +108,7 @@ def verify(file: Path, scratch: Path | None, as_json: bool) -> None:
     """
     from aimemory.upkeep.backup.check import check_archive
 
-    with _Progress() as progress:
+    with Progress() as progress:
         checked = check_archive(file, progress, scratch)
     about = checked.manifest
     if as_json:
@@ -147,7 +147,7 @@ def restore(file: Path, into: Path | None, apply: bool, as_json: bool) -> None:
     from aimemory.upkeep.backup.restore import restore_backup
 
     target = into or load_place().data.root
-    with _Progress() as progress:
+    with Progress() as progress:
         done = restore_backup(file, target, apply=apply, clock=SystemClock(), progress=progress)
     counts = done.manifest.counts
     if as_json:
@@ -193,7 +193,7 @@ def _exit_with(damage: tuple[str, ...]) -> None:
         sys.exit(1)
 
 
-class _Progress:
+class Progress:
     """A line that counts, where somebody watches."""
 
     def __enter__(self) -> Callable[[str, int], None]:

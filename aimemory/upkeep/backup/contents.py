@@ -53,7 +53,9 @@ def is_derived(name: str, *, with_secrets: bool) -> bool:
     last = name.rpartition("/")[2]
     if last.startswith(TEMP_PREFIX) or name in DERIVED or any(name.startswith(f"{one}/") for one in DERIVED):
         return True
-    return name.startswith(f"{GIT}/") and (last.endswith(".lock") or last.startswith("tmp_"))
+    return name.startswith(f"{GIT}/") and (
+        last.endswith(".lock") or last.startswith("tmp_") or last == "aimemory-index"
+    )
 
 
 def belongs(name: str, *, with_secrets: bool) -> bool:
