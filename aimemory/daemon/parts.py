@@ -27,6 +27,7 @@ from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
+from aimemory.upkeep.backup.automatic import Automatic
 from aimemory.upkeep.scheduler import Scheduler
 
 
@@ -66,6 +67,7 @@ class Parts:
     intake: Intake
     drain: Drain
     scheduler: Scheduler
+    automatic: Automatic
     memory: Memory
     app: App
     mcp: LateMcp

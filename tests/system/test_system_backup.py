@@ -460,3 +460,34 @@ def test_a_damaged_archive_changes_nothing(daemon):
     assert len(daemon.lines("observation")) == 5
     assert daemon.cli("backup", "verify", archive).returncode == 0
     assert shutil.disk_usage(daemon.root) and not list(daemon.root.glob(".aimemory-tmp-*"))
+
+
+# -- by the clock ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("P12.33")
+def test_the_daemon_makes_backups_by_itself_and_status_names_the_last(tmp_path):
+    place = tmp_path / "stick"
+    place.mkdir()
+    daemon = Daemon(tmp_path, backup_every_hours=24, backup_folder=place, backup_keep=2)
+    try:
+        daemon.start()
+
+        daemon.wait(lambda: daemon.status()["backup"]["last_success_at"], "the first backup")
+
+        (made,) = place.glob("aimemory-auto-*.tar.gz")
+        assert daemon.cli("backup", "verify", str(made)).returncode == 0
+        assert daemon.status()["problems"] == []
+    finally:
+        daemon.close()
+
+
+@pytest.mark.promise("P12.33")
+def test_a_disk_that_is_not_there_is_a_problem_in_status(tmp_path):
+    daemon = Daemon(tmp_path, backup_every_hours=24, backup_folder=tmp_path / "absent")
+    try:
+        daemon.start()
+
+        daemon.wait(lambda: any("There is no folder" in one for one in daemon.status()["problems"]), "the problem")
+    finally:
+        daemon.close()

@@ -91,6 +91,8 @@ def _place(config: Config, wanted: Wanted) -> tuple[Path, str | None]:
         data.backups.mkdir(mode=0o700, parents=True, exist_ok=True)
         return data.backups, None
     target = wanted.target
+    if wanted.keep is not None and not target.is_dir():
+        raise UserError(f"There is no folder {target}. Make it, or attach the disk; with --keep a folder is needed.")
     folder, name = (target, None) if target.is_dir() else (target.parent, target.name)
     if not folder.is_dir():
         raise UserError(f"There is no folder {folder}. Make it, or name another place.")
@@ -102,8 +104,6 @@ def _place(config: Config, wanted: Wanted) -> tuple[Path, str | None]:
         )
     if name is not None and target.exists():
         raise Conflict(f"{target} exists already and was left as it is. Choose another name.")
-    if name is not None and wanted.keep is not None:
-        raise UserError("With --keep, name a folder: automatic backups get names of their own.")
     return folder, name
 
 
@@ -177,12 +177,15 @@ def _publish(temp: Path, file: Path) -> None:
     sync_dir(file.parent)
 
 
+def automatic_names(folder: Path, machine: str) -> list[str]:
+    """Archives that `keep` made of this machine's data directory, oldest first. Raises OSError."""
+    ours = re.compile(rf"aimemory-auto-{re.escape(machine)}-\d{{8}}T\d{{6}}Z-\d+(\.\d+)?{re.escape(SUFFIX)}")
+    return sorted(path.name for path in folder.iterdir() if ours.fullmatch(path.name))
+
+
 def _prune(folder: Path, actor: Actor, keep: int, newest: str) -> tuple[str, ...]:
     """Remove the oldest automatic backups of this machine's data directory in the folder; the new one always stays."""
-    ours = re.compile(rf"aimemory-auto-{re.escape(actor.machine)}-\d{{8}}T\d{{6}}Z-\d+(\.\d+)?{re.escape(SUFFIX)}")
-    older = sorted(
-        (path.name for path in folder.iterdir() if ours.fullmatch(path.name) and path.name != newest), reverse=True
-    )
+    older = [name for name in reversed(automatic_names(folder, actor.machine)) if name != newest]
     gone = older[max(0, keep - 1) :]
     for name in gone:
         (folder / name).unlink(missing_ok=True)
