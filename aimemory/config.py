@@ -54,6 +54,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("handoff", "offer", str, "content", "content, notice (a line that names the handoff) or off.", choices=("content", "notice", "off")),
     Option("handoff", "quiet_seconds", int, 20, "Quiet after which an unclosed session's work is offered, in seconds.", 1, 86400),
     Option("handoff", "expire_days", int, 14, "Age at which a handoff that nobody took expires, in days.", 1, 3650),
+    Option("backup", "every_hours", int, 0, "Hours between automatic backups; 0 makes none.", 0, 8760),
+    Option("backup", "keep", int, 7, "How many automatic backups are kept.", 1, 10000),
+    Option("backup", "folder", str, "", "Absolute path of the folder for automatic backups; empty is backups/ of the data directory."),
     Option("storage", "spool_bytes", int, 1 << 30, "Largest spool of undelivered events, in bytes.", 1 << 20, None),
     Option("storage", "segment_bytes", int, 64 << 20, "Size at which a journal segment is sealed, in bytes.", 1 << 16, 1 << 30),
     Option("storage", "log_bytes", int, 50 << 20, "Largest total of log files, in bytes.", 1 << 16, None),
@@ -99,6 +102,13 @@ class Handoff:
 
 
 @dataclass(frozen=True, slots=True)
+class Backup:
+    every_hours: int
+    keep: int
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class Storage:
     spool_bytes: int
     segment_bytes: int
@@ -121,6 +131,7 @@ class Config:
     session: Session
     brief: Brief
     handoff: Handoff
+    backup: Backup
     storage: Storage
     login: str
     home: str
@@ -173,10 +184,13 @@ def load_config(
             value, where = env[option.env], option.env
         if flags and option.name in flags:
             value, where = flags[option.name], f"--{option.key}"
+        section_values = values.setdefault(option.section, {})
         try:
-            values.setdefault(option.section, {})[option.key] = _typed(option, value)
+            section_values[option.key] = _typed(option, value)
         except ValueError as error:
             problems.append(f"{where}: {error}")
+    if (folder := values["backup"].get("folder")) and not Path(folder).is_absolute():
+        problems.append(f"backup.folder is {folder!r}, which is relative; give an absolute path")
     if problems:
         raise UserError("The configuration has problems:\n" + "\n".join(f"  {p}" for p in problems))
     return Config(
@@ -187,6 +201,7 @@ def load_config(
         session=Session(**values["session"]),
         brief=Brief(**values["brief"]),
         handoff=Handoff(**values["handoff"]),
+        backup=Backup(**values["backup"]),
         storage=Storage(**values["storage"]),
         login=env.get("USER") or env.get("LOGNAME") or _login(),
         home=env.get("HOME") or str(Path.home()),

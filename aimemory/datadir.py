@@ -47,6 +47,7 @@ class DataDir:
         self.actor_file: Path = root / "actor.json"
         self.config: Path = root / "config.toml"
         self.connect_record: Path = root / "connect.json"
+        self.backups: Path = root / "backups"
         self.connect_backups: Path = root / "backups" / "connect"
         self.folders_file: Path = root / "folders.json"
         self.edits: Path = root / "edits"

@@ -36,6 +36,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Two scripted agents, a crash, one handoff: a few seconds."),
     "preview": ("preview", "What the next agent would be told here, from transcripts alone."),
     "reindex": ("upkeep", "Rebuild the search index from the files."),
+    "backup": ("backup", "Copy everything into one archive; check one, put one back."),
+    "verify": ("verify", "Check journal, wiki, git, index and spool; change nothing."),
     "connect": ("connect", "Register hooks and the MCP server with coding agents."),
     "disconnect": ("connect", "Take them out again, to the same bytes."),
     "hook": ("upkeep", "Send one event, as a vendor's hook does."),

@@ -1,6 +1,8 @@
 """Builds the object graph, bottom to top. The one place that knows all constructors."""
 
 import asyncio
+import sys
+from pathlib import Path
 
 from aimemory import __version__
 from aimemory.api import Memory
@@ -57,6 +59,7 @@ from aimemory.store.reader import Reader
 from aimemory.store.refile import Refiling
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
+from aimemory.upkeep.backup.automatic import Automatic, Plan
 from aimemory.upkeep.scheduler import Job, Scheduler
 from aimemory.wiki.files import WikiFiles
 
@@ -184,9 +187,11 @@ def build(config: Config, tightened: list[str]) -> Parts:
     async def sweep(pulse: Pulse) -> None:
         await closer.sweep()
 
+    automatic = Automatic(_backup_plan(config, actor.machine), clock)
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
+        Job("backup", 5, automatic.step),
     ])  # fmt: skip
 
     callers = CallerSessions(reader, projects, processes)
@@ -240,7 +245,17 @@ def build(config: Config, tightened: list[str]) -> Parts:
         config=config, clock=clock, actor=actor, journal=journal, writer=writer, projector=projector, reader=reader,
         committer=committer, pages=pages, projects=projects, watcher=watcher, closer=closer, batons=batons,
         worker=worker, counters=counters,
-        rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, memory=memory, app=app,
-        mcp=mcp, folders=folders, refiling=refiling, state=state, stopping=stopping,
+        rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, automatic=automatic,
+        memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, state=state, stopping=stopping,
     )  # fmt: skip
     return parts
+
+
+def _backup_plan(config: Config, machine: str) -> Plan:
+    """Automatic backups are made by the command itself."""
+    given = config.backup.folder
+    command = [sys.executable, "-I", "-m", "aimemory", "backup", "make", "--keep", str(config.backup.keep)]
+    return Plan(
+        every_hours=config.backup.every_hours, folder=Path(given) if given else config.data.backups, machine=machine,
+        command=[*command, given] if given else command, env=config.child_env,
+    )  # fmt: skip

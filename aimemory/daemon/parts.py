@@ -28,6 +28,7 @@ from aimemory.store.reader import Reader
 from aimemory.store.refile import Refiling
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
+from aimemory.upkeep.backup.automatic import Automatic
 from aimemory.upkeep.scheduler import Scheduler
 
 
@@ -67,6 +68,7 @@ class Parts:
     intake: Intake
     drain: Drain
     scheduler: Scheduler
+    automatic: Automatic
     memory: Memory
     app: App
     mcp: LateMcp

@@ -169,6 +169,7 @@ async def _stop(parts: Parts, supervisor: Supervisor, listener: Listener) -> Non
     for task in reversed(TASKS):
         if task.name not in ("writer", "projector", "committer"):
             await supervisor.stop(task.name)
+    await asyncio.to_thread(parts.automatic.close)
     await parts.writer.close()
     await supervisor.stop("writer")
     await supervisor.stop("projector")

@@ -40,6 +40,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
         "git": {"head": committer.head, "waiting": committer.waiting, "problem": committer.problem},
         "wiki": {"held": parts.pages.held, "problem": parts.pages.last.problem},
         "spool": state.spool,
+        "backup": parts.automatic.as_data(),
         "capture": parts.counters.as_data(),
         "tasks": [_task(pulse, now) for pulse in state.pulses.values()],
         "problems": _problems(parts, now),
@@ -79,6 +80,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         f"{path} looks as if it held a secret ({kinds}); it is not committed until that is gone."
         for path, kinds in parts.pages.held.items()
     ]
+    if problem := parts.automatic.problem():
+        found.append(problem)
     if parts.watcher.problem:
         found.append(parts.watcher.problem)
     for where, problems in parts.projects.problems.items():

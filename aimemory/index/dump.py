@@ -6,7 +6,7 @@ Two caches that answer alike give the same text, so "a rebuild equals what was b
 import json
 import sqlite3
 
-_TABLES = {
+TABLES = {
     "meta": "key, value",
     "line_type": "type, lines",
     "observation": (
@@ -32,7 +32,7 @@ _TABLES = {
     "project": "page, id, workspace, folder, identity",
     "project_alias": "kind, value, page",
 }
-_PAGE_TEXT = "select p.path, t.title, t.body, t.paths, t.idents, t.forms from page_text t left join page p on p.n = t.n"
+PAGE_TEXT = "select p.path, t.title, t.body, t.paths, t.idents, t.forms from page_text t left join page p on p.n = t.n"
 
 
 def dump(db: sqlite3.Connection) -> str:
@@ -42,9 +42,9 @@ def dump(db: sqlite3.Connection) -> str:
     Full text is represented by the columns it is made from; `connect.check` says whether it agrees with them.
     """
     lines = []
-    for table, columns in _TABLES.items():
+    for table, columns in TABLES.items():
         lines += _rows(db, table, f"select {columns} from {table}")
-    lines += _rows(db, "page_text", _PAGE_TEXT)
+    lines += _rows(db, "page_text", PAGE_TEXT)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -107,7 +107,7 @@ class Journal:
         newest = next((s for s in reversed(find_segments(self._root)) if s.first_seq is not None), None)
         if newest is None or newest.first_seq is None:
             return
-        last, damaged = _last_line(newest.path)
+        last, damaged = last_line(newest.path)
         self.next_seq = (last.seq if last else newest.first_seq) + damaged + 1
         if not newest.is_sealed:
             self._recover(newest.path)
@@ -162,7 +162,7 @@ class Journal:
 
     def _recover(self, path: Path) -> None:
         size = path.stat().st_size
-        good = _good_end(path, size)
+        good = good_end(path, size)
         try:
             fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         except OSError as error:
@@ -189,7 +189,7 @@ def _write_all(fd: int, block: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _good_end(path: Path, size: int) -> int:
+def good_end(path: Path, size: int) -> int:
     """Offset behind the last line end. What follows it is a torn write, never acknowledged.
 
     A whole line that is damaged stays: it may have been acknowledged, and is named when the journal is read.
@@ -204,7 +204,7 @@ def _good_end(path: Path, size: int) -> int:
     return 0
 
 
-def _last_line(path: Path) -> tuple[Line | None, int]:
+def last_line(path: Path) -> tuple[Line | None, int]:
     """The last whole line of a segment that can be read, and how many damaged ones follow it."""
     last, damaged = None, 0
     try:

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,11 @@ def test_eight_readers_and_a_writer_at_once_never_meet_a_locked_database(
 
     assert errors == [] and min(reads) > 0
     assert read(db, counts())["observations"] == 99 + 14 * 100
+
+
+def test_a_sound_file_with_a_project_that_has_an_alias_is_not_called_damaged(tmp_path):
+    """SQLite's quick_check called the rows of `project_alias` NULL."""
+    with closing(open_writer(tmp_path / "index.sqlite3")) as db:
+        db.execute("insert into project_alias(page, kind, value) values ('default/app/app.md', 'path', '/w/app')")
+
+        assert check(db) == []
