@@ -31,7 +31,7 @@ def used(daemon):
     return daemon
 
 
-@pytest.mark.promise("P12.30")
+@pytest.mark.promise("P12.34")
 def test_where_all_is_well_nothing_is_said(used):
     code, findings = doctor(used)
 
@@ -136,7 +136,7 @@ def test_a_wiki_whose_git_is_broken_locked_or_gone(used):
     assert "missing" in doctor(used)[1]["stores.wiki"]["said"]
 
 
-@pytest.mark.promise("P12.31")
+@pytest.mark.promise("P12.35")
 def test_an_agent_that_works_while_nothing_arrives(used):
     """Its hooks stand in the settings, its transcript is new, and no event came: it was started before."""
     (used.home / ".claude").mkdir()
