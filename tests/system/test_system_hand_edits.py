@@ -106,13 +106,21 @@ def test_a_folder_that_comes_whole_and_one_that_is_replaced(daemon, pages, tmp_p
     in_time(daemon, lambda: found(daemon, "bongo") == {"Beta"}, "the new folder is watched")
 
 
+def committed(wiki):
+    """What HEAD holds; nothing before the first commit."""
+    try:
+        return git(wiki, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    except subprocess.CalledProcessError:
+        return []
+
+
 def test_a_checkout_of_an_older_state(daemon, pages):
     wiki = daemon.data.wiki
-    daemon.wait(lambda: daemon.status()["git"]["waiting"] == 0, "all is committed")
+    name = pages["alpha"].relative_to(wiki).as_posix()
+    daemon.wait(lambda: name in committed(wiki), "the page is committed")
     before = git(wiki, "rev-parse", "HEAD").strip()
     pages["alpha"].write_text(pages["alpha"].read_text().replace("aardvark", "armadillo"))
     in_time(daemon, lambda: found(daemon, "armadillo") == {"Alpha"}, "the edit")
-    name = pages["alpha"].relative_to(wiki).as_posix()
 
     git(wiki, "checkout", "-q", before, "--", name)
 
