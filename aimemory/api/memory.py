@@ -10,7 +10,6 @@ from aimemory.api.history import History
 from aimemory.api.lookup import Where, refuse_where_off
 from aimemory.api.refile import Refile
 from aimemory.api.repair import Find, Repair
-from aimemory.api.repair import Where as Near
 from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
@@ -76,7 +75,7 @@ class Memory:
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
-        folders: Folders, repair: Callable[[Find, Near], Repair], undoing: Undoing, refile: Refile,
+        folders: Folders, repair: Callable[[Find, Where], Repair], undoing: Undoing, refile: Refile,
         status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config

@@ -3,8 +3,8 @@
 import difflib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
+from aimemory.api.lookup import Located, Where
 from aimemory.errors import Conflict, NotFound, Unavailable, UserError
 from aimemory.index.links import pages_linking_to
 from aimemory.index.pagelines import paths_named
@@ -12,7 +12,7 @@ from aimemory.index.pages import page as page_info
 from aimemory.model.answers import Caller, Deletion, PageChange, PageChanges, Written
 from aimemory.model.ids import Version, page_version
 from aimemory.model.protocols import rfc3339_local
-from aimemory.model.scope import Actor, Project
+from aimemory.model.scope import Actor
 from aimemory.privacy import Sanitized, sanitize, sanitize_tree
 from aimemory.sessions.caller import CallerSessions
 from aimemory.store.pagerows import is_project_page
@@ -32,19 +32,8 @@ REMAINS = (
 )
 
 
-class Located(Protocol):
-    """The project an operation works in, and how it was found."""
-
-    @property
-    def project(self) -> Project | None: ...
-    @property
-    def how(self) -> str: ...
-
-
 Find = Callable[[str, str | None, Caller], Awaitable[tuple[str, Located]]]
 """The path of a page by path, id or title. Raises NotFound; UserError when it fits several."""
-Where = Callable[[str | None, Caller], Awaitable[Located]]
-"""The project that was named, or that the caller is in, if any."""
 
 
 class Repair:

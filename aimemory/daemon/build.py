@@ -11,7 +11,6 @@ from aimemory.api.history import History
 from aimemory.api.lookup import Lookup, Where
 from aimemory.api.refile import Refile
 from aimemory.api.repair import Find, Repair
-from aimemory.api.repair import Where as Near
 from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
@@ -211,7 +210,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         )  # fmt: skip
         return handoffs, history
 
-    def repair(find: Find, near: Near) -> Repair:
+    def repair(find: Find, near: Where) -> Repair:
         return Repair(
             find=find, where=near, pages=pages, history=page_history, projects=projects, reader=reader, callers=callers,
             actor=actor,
