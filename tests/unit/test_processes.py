@@ -1,6 +1,7 @@
 """Whose hook it is and whether that process runs: on trees of processes written by hand, and on real ones."""
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -132,9 +133,8 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these f
 @linux
 def test_a_real_child_behind_two_shells_finds_this_process_and_its_end():
     code = "import sys; from aimemory.processes import Processes; import os; print(Processes().harness_of(os.getpid()).pid)"
-    done = subprocess.run(
-        ["/bin/sh", "-c", f"/bin/sh -c '{sys.executable} -c \"{code}\"; true'; true"], capture_output=True, text=True,
-    )  # fmt: skip
+    inner = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}; true"
+    done = subprocess.run(["/bin/sh", "-c", f"/bin/sh -c {shlex.quote(inner)}; true"], capture_output=True, text=True)
 
     assert done.stdout.strip() == str(os.getpid()), done.stderr
 
