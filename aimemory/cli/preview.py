@@ -52,7 +52,7 @@ class _Read:
     skipped: dict[str, int] = field(default_factory=dict)
 
 
-@click.command(epilog=examples("aimemory preview", "aimemory preview ~/work/app --json"))
+@click.command(epilog=examples("aimemory preview", "aimemory preview ~/app --json"))
 @click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, resolve_path=True))
 @json_option
 @translated

@@ -10,7 +10,7 @@ from aimemory.cli.pages import here
 from aimemory.config import load_config
 
 
-@click.command(epilog=examples("aimemory where", "aimemory where ~/work/app --json"))
+@click.command(epilog=examples("aimemory where", "aimemory where ~/app --json"))
 @click.argument("directory", required=False, type=click.Path(resolve_path=True))
 @json_option
 @translated
