@@ -84,6 +84,10 @@ class Processes:
             child = found
         return None
 
+    def exists(self, pid: int) -> bool:
+        """Whether a process has this pid now, ended and not waited for included."""
+        return self._stat(pid) is not None
+
     def is_alive(self, process: Process | None) -> bool | None:
         """Whether that very process still runs; None when that can't be told."""
         if process is None or self._boot is None:

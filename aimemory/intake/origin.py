@@ -46,8 +46,8 @@ class Origins:
         before = known.process if known is not None else None
         if found is not None and found == before:
             found = replace(found, confirmed=True)
-        if found is None and before is not None:
-            return None  # the hook ended before we looked
+        if found is None and (before is not None or not self._processes.exists(peer)):
+            return None  # the hook ended before we looked: the next event is looked at
         self._remember(session, found)
         is_news = found is not None and (before != found or before.confirmed != found.confirmed)
         return found if is_start or is_news else None

@@ -82,6 +82,7 @@ def test_a_hook_that_was_left_behind_or_is_gone_has_no_harness(proc):
     proc.add(1, 0, "/sbin/init", 1).add(72, 1, "/usr/bin/python3", 202).add(73, 900, "/usr/bin/python3", 202)
 
     assert [proc.table().harness_of(pid) for pid in (72, 73, 74)] == [None, None, None]
+    assert [proc.table().exists(pid) for pid in (72, 73, 74)] == [True, True, False]
 
 
 def test_a_name_with_parentheses_and_spaces_is_read_right(proc):

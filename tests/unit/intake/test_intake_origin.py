@@ -19,11 +19,15 @@ class Table:
 
     def __init__(self):
         self.now = A
+        self.is_hook_gone = False
         self.looks = 0
 
     def harness_of(self, hook):
         self.looks += 1
-        return self.now
+        return None if self.is_hook_gone else self.now
+
+    def exists(self, pid):
+        return not self.is_hook_gone
 
 
 @pytest.fixture
@@ -86,6 +90,14 @@ def test_a_hook_that_was_too_fast_changes_nothing(tell, table):
     table.now = A
 
     assert tell(PROMPT) is None, "it is still known and confirmed"
+
+
+def test_a_hook_that_was_too_fast_leaves_the_process_to_the_next_event(tell, table):
+    table.is_hook_gone = True
+    assert [tell(START), tell(TOOL)] == [None, None]
+    table.is_hook_gone = False
+
+    assert [tell(TOOL), tell(TOOL), tell(TOOL)] == [(60, False), (60, True), None]
 
 
 def test_an_unknown_process_is_not_looked_for_at_every_tool_call(tell, table):
