@@ -130,26 +130,7 @@ _JEST_BROKEN = re.compile(r"^(?:Jest: .*threshold .*not met.*|.*Test run was int
 
 def jest_summaries(text: str) -> list[Summary]:
     """`Tests: 1 failed, 3 passed, 4 total`; a pass needs the line on suites as well, since one may not even compile."""
-    found, start = [], 0
-    for last in _JEST.finditer(text):
-        part = text[start : last.end()]
-        behind = text[last.end() : last.end() + 400]
-        start = last.end()
-        suites = _last(_JEST_SUITES, part)
-        passed, failed = _number(last[1], r"(\d+) passed"), _number(last[1], r"(\d+) failed")
-        broken_suites = _number(suites[1], r"(\d+) failed") if suites else 0
-        verdict, why = verdict_of(passed, failed + broken_suites), ""
-        if verdict is Verdict.PASSED:
-            broken = _JEST_BROKEN.search(part) or _JEST_BROKEN.search(behind)
-            if suites is None:
-                verdict, why = Verdict.UNKNOWN, "the line on test suites is missing"
-            elif broken is not None:
-                verdict, why = Verdict.FAILED, broken[0][:_NAME_CHARS]
-        skipped = _number(last[1], r"(\d+) (?:skipped|todo)")
-        line, names = " ".join(last[0].split()), _names(_JEST_FAILING, part)
-        partial = suites is None and verdict is Verdict.UNKNOWN
-        found.append(Summary(verdict, line, passed, failed, skipped, names, why, partial))
-    return found
+    return _counted(text, _JEST, _JEST_SUITES, _JEST_FAILING, _JEST_BROKEN, "test suites", 400)
 
 
 _VITEST = re.compile(r"^\s*Tests\s{2,}((?:\d+ [a-z ]+?(?: \| )?)+)\s*\(\d+\)\s*$", re.MULTILINE)
@@ -162,24 +143,36 @@ _VITEST_BROKEN = re.compile(
 
 def vitest_summaries(text: str) -> list[Summary]:
     """`Tests  1 failed | 3 passed (4)`; a pass needs the line on files as well, and no unhandled error."""
+    return _counted(text, _VITEST, _VITEST_FILES, _VITEST_FAILING, _VITEST_BROKEN, "test files", 1000)
+
+
+def _counted(
+    text: str, tests: re.Pattern[str], groups: re.Pattern[str], failing: re.Pattern[str], broken: re.Pattern[str],
+    groups_are: str, behind_chars: int,
+) -> list[Summary]:  # fmt: skip
+    """One summary for each line of `tests`, with the line of `groups` (suites, files) before it.
+
+    broken: what makes a pass a failure, before that line or up to behind_chars after it. groups_are: said when their
+    line is missing.
+    """
     found, start = [], 0
-    for last in _VITEST.finditer(text):
+    for last in tests.finditer(text):
         part = text[start : last.end()]
-        behind = text[last.end() : last.end() + 1000]
+        behind = text[last.end() : last.end() + behind_chars]
         start = last.end()
-        files = _last(_VITEST_FILES, part)
+        grouped = _last(groups, part)
         passed, failed = _number(last[1], r"(\d+) passed"), _number(last[1], r"(\d+) failed")
-        broken_files = _number(files[1], r"(\d+) failed") if files else 0
-        verdict, why = verdict_of(passed, failed + broken_files), ""
+        broken_groups = _number(grouped[1], r"(\d+) failed") if grouped else 0
+        verdict, why = verdict_of(passed, failed + broken_groups), ""
         if verdict is Verdict.PASSED:
-            broken = _VITEST_BROKEN.search(part) or _VITEST_BROKEN.search(behind)
-            if files is None:
-                verdict, why = Verdict.UNKNOWN, "the line on test files is missing"
-            elif broken is not None:
-                verdict, why = Verdict.FAILED, " ".join(broken[0].split())[:_NAME_CHARS]
+            fault = broken.search(part) or broken.search(behind)
+            if grouped is None:
+                verdict, why = Verdict.UNKNOWN, f"the line on {groups_are} is missing"
+            elif fault is not None:
+                verdict, why = Verdict.FAILED, " ".join(fault[0].split())[:_NAME_CHARS]
         skipped = _number(last[1], r"(\d+) (?:skipped|todo)")
-        line, names = " ".join(last[0].split()), _names(_VITEST_FAILING, part)
-        partial = files is None and verdict is Verdict.UNKNOWN
+        line, names = " ".join(last[0].split()), _names(failing, part)
+        partial = grouped is None and verdict is Verdict.UNKNOWN
         found.append(Summary(verdict, line, passed, failed, skipped, names, why, partial))
     return found
 

@@ -14,7 +14,7 @@ def prompt(text="Add a PDF export", session="s1", **more):
 
 def test_an_event_through_the_launcher_is_in_the_journal_and_found(daemon):
     done = daemon.hook("claude-code", "PostToolUse", {
-        "session_id": "s1", "cwd": "/work/app", "hook_event_name": "PostToolUse", "tool_name": "Bash",
+        "session_id": "s1", "cwd": "/srv/app", "hook_event_name": "PostToolUse", "tool_name": "Bash",
         "tool_input": {"command": "make widgets"}, "tool_response": {"stdout": "ok", "stderr": ""}, "tool_use_id": "t1",
     })  # fmt: skip
 

@@ -97,7 +97,7 @@ def test_an_ssh_entry_for_a_known_host_or_a_bare_address_changes_no_name() -> No
 
 
 def test_an_ssh_alias_means_nothing_over_https() -> None:
-    assert normalize_remote("https://work/acme/app", {"work": "github.com"}) == "work/acme/app"
+    assert normalize_remote("https://gh/acme/app", {"gh": "github.com"}) == "gh/acme/app"
 
 
 @pytest.mark.parametrize(
