@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from aimemory.brief.fence import FENCE_OVERHEAD
 from aimemory.brief.parts import BriefItem, BriefPart
 
-DEFAULT_BUDGET_CHARS = 6_000
-
 _HOW = "More: `memory_search` finds earlier work; `memory_read_page` opens a page by its path."
 _LEFT_OUT = "Left out for length: {}."
 

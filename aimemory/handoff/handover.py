@@ -159,8 +159,7 @@ class Handover:
             state=HandoffState.OPEN, opened_at_ns=self._clock.now_ns(), changed_at_ns=self._clock.now_ns(),
         )  # fmt: skip
         checkout = await self._checkout(state.cwd if state else cwd)
-        held = self._claims.held_by(by.session) if by.session else []
-        continues = held[0].id if held else None
+        continues = self.continued_by(by.session) if by.session else None
         written, why = await self._put(draft, state, project, git, page, how, checkout, declared, continues)
         if written is None or (found := self._claims.get(written)) is None:
             raise Conflict(f"The handoff was not written: {why}.")

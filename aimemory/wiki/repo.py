@@ -113,11 +113,6 @@ class WikiRepo:
             self._in_step = True
         return done
 
-    def head_blobs(self, paths: Iterable[str]) -> dict[str, str | None]:
-        """Git's id of what HEAD holds for each path, None where it holds nothing."""
-        tree = self._tip().tree
-        return {path: _text(_blob_id(tree, path)) for path in paths}
-
     def tracked(self) -> dict[str, str]:
         """All pages that HEAD holds: path → git's id of the content."""
         found: dict[str, str] = {}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aimemory.brief.fence import fence
-from aimemory.brief.fill import DEFAULT_BUDGET_CHARS, fill
+from aimemory.brief.fill import fill
 from aimemory.brief.parts import BriefSession, last_session_parts, other_sessions_part, recent_pages_part
 from aimemory.harness.decode import decode
 from aimemory.harness.registry import Registry, load_registry
@@ -37,6 +37,9 @@ GIT = GitSummary(
     "feature/greeting", "4f2a9c1d0b7e4f2a9c1d0b7e4f2a9c1d0b7e4f2a", "Start the project", ("notes.md",), ("out.txt",),
     checked_at_ns=START_NS + 600 * SECOND,
 )  # fmt: skip
+BUDGET_CHARS = 6_000
+"""As `[brief] chars` is set."""
+
 SLOW_GIT = GitSummary(reason="git took longer than 350 ms")
 
 
@@ -100,7 +103,7 @@ def _cases(registry: Registry) -> dict[str, Callable[[], str]]:
         "brief-overfull-codex-bytes.txt": lambda: _brief([chinese, overfull], GIT, pages=300, budget_bytes=5_000),
         "brief-chinese.txt": lambda: _brief([chinese], GIT),
         "brief-hostile.txt": lambda: _brief([hostile], GIT),
-        "brief-nothing-recorded.txt": lambda: fill([], DEFAULT_BUDGET_CHARS).text,
+        "brief-nothing-recorded.txt": lambda: fill([], BUDGET_CHARS).text,
     }
 
 
@@ -121,7 +124,7 @@ def _brief(
         for n in range(pages)
     ]
     parts = [*last_session_parts(told[0], git, here=here), other_sessions_part(told[1:]), recent_pages_part(recent)]
-    filled = fill(parts, DEFAULT_BUDGET_CHARS, budget_bytes=budget_bytes)
+    filled = fill(parts, BUDGET_CHARS, budget_bytes=budget_bytes)
     return fence(filled.text, key=b"golden", session="reader") + "\n"
 
 

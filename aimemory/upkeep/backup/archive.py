@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from aimemory import __version__
-from aimemory.datadir import TEMP_PREFIX
 from aimemory.errors import Damaged, Unavailable, UserError
 
 FORMAT = 1
@@ -267,8 +266,3 @@ def _compare(archive: Path, manifest: Manifest, found: dict[str, FileFact]) -> N
         more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
         listed = "; ".join(repr(one)[1:-1] for one in sorted(wrong)[:_NAMED])
         raise Damaged(f"{archive} is not what was written: {listed}{more}. Use another backup.")
-
-
-def temp_prefix(kind: str) -> str:
-    """How our unfinished files and folders of this kind (`backup`, `check`, `restore`) are named."""
-    return f"{TEMP_PREFIX}{kind}-"

@@ -404,7 +404,7 @@ def test_a_head_that_cannot_be_read_is_damage_that_names_the_repair(put: Put, re
         put({B: b"two"})
     (repo.root / ".git/refs/heads/main").write_text("1" * 40 + "\n")
     with pytest.raises(Damaged, match="fsck"):
-        repo.head_blobs([A])
+        repo.tracked()
 
 
 def test_a_broken_repository_configuration_is_damage(root: Path, put: Put) -> None:
@@ -449,9 +449,8 @@ def test_what_a_crash_left_uncommitted_is_found_by_comparing_disk_and_head(
     (tmp_path / "secret").write_text("x")
     (repo.root / "link.md").symlink_to(tmp_path / "secret")
     assert set(repo.differing([*repo.tracked(), "new.md", "link.md", "none.md"])) == {A, B, "new.md"}
-    assert set(repo.tracked()) == {A, B, "same.md"}
-    blobs = repo.head_blobs([A, "new.md"])
-    assert blobs == {A: str(pygit2.hash(b"one")), "new.md": None}
+    contents = {A: b"one", B: b"two", "same.md": b"same"}
+    assert repo.tracked() == {path: str(pygit2.hash(content)) for path, content in contents.items()}
 
 
 def test_the_history_of_a_page_is_its_own_commits_newest_first(put: Put, repo: WikiRepo) -> None:
