@@ -7,6 +7,7 @@ from typing import Any
 
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
+from aimemory.api.links import Links
 from aimemory.api.lookup import Where, refuse_where_off
 from aimemory.api.refile import Refile
 from aimemory.api.repair import Find, Repair
@@ -75,7 +76,8 @@ class Memory:
     def __init__(
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
-        folders: Folders, repair: Callable[[Find, Where], Repair], undoing: Undoing, refile: Refile,
+        folders: Folders, repair: Callable[[Find, Where], Repair], links: Callable[[Find, Where], Links],
+        undoing: Undoing, refile: Refile,
         status: Callable[[], dict[str, Any]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -91,6 +93,7 @@ class Memory:
         self._status = status
         self.handoffs, self.history = faces(self._where)
         self.repair = repair(self._page_at, self._near)
+        self.links = links(self._page_at, self._near)
         self.undoing = undoing
         self.refile = refile
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undelete": ("repair", "Bring back a deleted page, or an earlier version."),
     "history": ("repair", "The versions of a page: when, who, what."),
     "undo": ("undo", "Take back what a session wrote to pages."),
+    "links": ("links", "What a page links to and what links to it; links that lead nowhere."),
     "recent": ("pages", "What was written or recorded last."),
     "brief": ("pages", "Print what the next agent would be told here."),
     "handoffs": ("handoffs", "Handoffs of this project, or one of them."),

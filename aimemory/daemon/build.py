@@ -8,6 +8,7 @@ from aimemory import __version__
 from aimemory.api import Memory
 from aimemory.api.handoffs import MCP, Handoffs
 from aimemory.api.history import History
+from aimemory.api.links import Links
 from aimemory.api.lookup import Lookup, Where
 from aimemory.api.refile import Refile
 from aimemory.api.repair import Find, Repair
@@ -223,6 +224,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
         composer=composer, faces=faces, callers=callers, folders=folders, repair=repair,
+        links=lambda find, near: Links(find=find, where=near, reader=reader),
         undoing=Undoing(pages=pages, history=page_history, reader=reader, callers=callers, actor=actor),
         refile=Refile(
             refiling=refiling, projects=projects, history=page_history, reader=reader, callers=callers, actor=actor

@@ -8,12 +8,15 @@ from pathlib import Path
 
 from aimemory.doctor.finding import Finding, Level, Situation
 from aimemory.errors import AimemoryError
+from aimemory.index.links import ambiguous_links, broken_links, link_counts, shared_names
+from aimemory.index.read import read
 from aimemory.index.schema import SCHEMA
 from aimemory.journal.lines import decode
 from aimemory.journal.segments import find_segments
 
 _GIT_S = 10.0
 _TAIL = 1 << 16
+_SHOWN = 5
 
 
 def check_stores(situation: Situation) -> Iterator[Finding]:
@@ -21,7 +24,10 @@ def check_stores(situation: Situation) -> Iterator[Finding]:
     if not data.root.is_dir():
         return
     yield _journal(data.journal)
-    yield _index(data.index)
+    index = _index(data.index)
+    yield index
+    if index.level is Level.OK:
+        yield from _links(data.index)
     yield from _wiki(data.wiki)
 
 
@@ -73,6 +79,31 @@ def _index(path: Path) -> Finding:
             f"schema {schema}, ours is {SCHEMA}", fix="aimemory restart rebuilds it",
         )  # fmt: skip
     return Finding("stores.index", Level.OK, "The index can be read and searched.", f"{rows:,} pages")
+
+
+def _links(path: Path) -> Iterator[Finding]:
+    """Links that Obsidian would show as broken or lead to one of several pages, and names that several pages have."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=2)) as db:
+            counts, broken = read(db, link_counts()), read(db, broken_links(_SHOWN))
+            ambiguous, shared = read(db, ambiguous_links(_SHOWN)), read(db, shared_names(_SHOWN))
+    except (sqlite3.Error, AimemoryError):  # the check of the index itself says what is wrong
+        return
+    if counts.broken:
+        seen = "; ".join(f"{row.source}: {row.link.raw}" for row in broken)
+        yield Finding(
+            "stores.links", Level.NOTE, f"{counts.broken:,} of {counts.links:,} links between pages lead nowhere.",
+            seen, fix="aimemory links -p '*' lists them",
+        )  # fmt: skip
+    else:
+        yield Finding("stores.links", Level.OK, "No link between pages leads nowhere.", f"{counts.links:,} links")
+    if shared:
+        seen = "; ".join(f"{name}: {', '.join(paths)}" for name, paths in shared)
+        seen += "".join(f"; {row.source}: {row.link.raw}" for row in ambiguous)
+        yield Finding(
+            "stores.names", Level.NOTE, "Pages share a name, so a link by it can mean each of them "
+            f"({counts.ambiguous:,} links do).", seen, fix="Rename one of them, in Obsidian for instance.",
+        )  # fmt: skip
 
 
 def _wiki(folder: Path) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from aimemory.index.dump import PAGE_TEXT, TABLES
 
 _NAMED = 1000
-_NAME = {"page": 1, "page_text": 1, "project": 1, "project_alias": 3, "written": 1}
+_NAME = {"page": 1, "page_text": 1, "link": 1, "project": 1, "project_alias": 3, "written": 1}
 """Tables that speak of pages: which column names the page, from 1."""
 
 

@@ -29,6 +29,7 @@ TABLES = {
         "path, id, kind, title, description, tags, status, created, updated, date_ns, project, workspace, version,"
         " problem"
     ),
+    "link": "source, pos, kind, raw, target, name, alias, heading, block, is_file, dest, fits",
     "project": "page, id, workspace, folder, identity",
     "project_alias": "kind, value, page",
 }

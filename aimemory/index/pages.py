@@ -9,9 +9,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from aimemory.index.connect import transaction
+from aimemory.index.links import find_again, links_changed
 from aimemory.index.read import Plan, Row, Statement
 from aimemory.index.words import camel_parts, other_forms
 from aimemory.model.ids import PageId, ProjectId, Version
+from aimemory.model.links import Link, file_name
 from aimemory.model.scope import Project
 from aimemory.privacy import Sanitized
 
@@ -32,7 +34,7 @@ class PageRow:
 
     path: relative to `wiki/`, with `/`. body: the text below the front matter. created, updated: RFC 3339 or None.
     paths, idents: files and identifiers the page is about, one text each. problem: why its front matter can't be
-    read, or None. declares: for pages of kind `project`.
+    read, or None. declares: for pages of kind `project`. links: in the order in which they stand.
     """
 
     path: str
@@ -54,6 +56,7 @@ class PageRow:
     paths: str = ""
     idents: str = ""
     declares: DeclaredProject | None = None
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,15 @@ def upsert_pages(db: sqlite3.Connection, pages: Sequence[Sanitized[PageRow]]) ->
     """
     rows = [page.value for page in pages]
     declared = [row for row in rows if row.declares]
+    paths = _dumps([row.path for row in rows])
     with transaction(db):
+        known = {path for (path,) in db.execute(_KNOWN, (paths,))}
         db.execute(_PAGE, (_dumps([_page_values(row) for row in rows]),))
         db.execute(_PAGE_TEXT, (_dumps([_text_values(row) for row in rows]),))
-        db.execute(_NO_LONGER_PROJECT, (_dumps([row.path for row in rows]),))
-        db.execute(_NO_LONGER_ALIAS, (_dumps([row.path for row in rows]),))
+        db.execute(_NO_LONGER_PROJECT, (paths,))
+        db.execute(_NO_LONGER_ALIAS, (paths,))
+        links_changed(db, {row.path: row.links for row in rows})
+        find_again(db, [row.path for row in rows if row.path not in known])
         if declared:
             db.execute(_PROJECT, (_dumps([_project_values(row) for row in declared]),))
             db.execute(_PROJECT_ALIAS, (_dumps([x for row in declared for x in _alias_values(row)]),))
@@ -106,6 +113,7 @@ def delete_pages(db: sqlite3.Connection, paths: Sequence[str]) -> None:
     """Take pages out, full text and declared projects included; unknown paths are ignored. One transaction."""
     with transaction(db):
         db.execute("delete from page where path in (select value from json_each(?))", (_dumps(list(paths)),))
+        find_again(db, paths)
 
 
 def touch_pages(db: sqlite3.Connection, stats: Sequence[tuple[str, int, int]]) -> None:
@@ -229,9 +237,9 @@ def _project(row: Row) -> Project:
 
 def _page_values(row: PageRow) -> list[Any]:
     return [
-        row.path, row.id, row.kind, row.title, row.description, _dumps(list(row.tags)), row.status, row.created,
-        row.updated, date_ns(row.updated, row.created, row.mtime_ns), row.project, row.workspace, row.version,
-        row.mtime_ns, row.size, row.problem,
+        row.path, file_name(row.path), row.id, row.kind, row.title, row.description, _dumps(list(row.tags)), row.status,
+        row.created, row.updated, date_ns(row.updated, row.created, row.mtime_ns), row.project, row.workspace,
+        row.version, row.mtime_ns, row.size, row.problem,
     ]  # fmt: skip
 
 
@@ -267,7 +275,7 @@ INFO_COLUMNS = (
 _INFO = ", ".join(INFO_COLUMNS)
 
 _PAGE_COLUMNS = (
-    "path", "id", "kind", "title", "description", "tags", "status", "created", "updated", "date_ns", "project",
+    "path", "name", "id", "kind", "title", "description", "tags", "status", "created", "updated", "date_ns", "project",
     "workspace", "version", "mtime_ns", "size", "problem",
 )  # fmt: skip
 
@@ -287,6 +295,7 @@ where (title, body, paths, idents, forms)
     is not (excluded.title, excluded.body, excluded.paths, excluded.idents, excluded.forms)
 """
 
+_KNOWN = "select path from page where path in (select value from json_each(?))"
 _NO_LONGER_PROJECT = "delete from project where page in (select value from json_each(?))"
 _NO_LONGER_ALIAS = "delete from project_alias where page in (select value from json_each(?))"
 _PROJECT = """

@@ -1,6 +1,6 @@
 """The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
 
-SCHEMA = 3
+SCHEMA = 4
 """`pragma user_version` of an index written by this code."""
 
 _TOKENIZE = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
@@ -140,6 +140,7 @@ create table refiled(session text primary key, project text not null) strict, wi
 create table page(
     n integer primary key,
     path text not null unique,
+    name text not null,
     id text not null,
     kind text not null,
     title text not null,
@@ -160,6 +161,25 @@ create index page_id on page(id);
 create index page_project on page(project, date_ns);
 create index page_scope on page(n, project, kind, date_ns);
 create index page_date on page(date_ns);
+create index page_name on page(name);
+
+create table link(
+    source text not null,
+    pos integer not null,
+    kind text not null,
+    raw text not null,
+    target text not null,
+    name text not null,
+    alias text not null,
+    heading text not null,
+    block text not null,
+    is_file integer not null,
+    dest text,
+    fits integer not null,
+    primary key (source, pos)
+) strict, without rowid;
+create index link_name on link(name);
+create index link_dest on link(dest) where dest is not null;
 
 create table page_text(
     n integer primary key,
@@ -193,6 +213,7 @@ create virtual table observation_fts using fts5(
 
 create trigger page_gone after delete on page begin
     delete from page_text where n = old.n;
+    delete from link where source = old.path;
     delete from project where page = old.path;
     delete from project_alias where page = old.path;
 end;

@@ -121,6 +121,51 @@ class Deletion:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkView:
+    """A link of the page `source`. kind: wiki, embed, markdown or property. page: what it leads to.
+
+    verdict: page; ambiguous, where several pages fit and `page` is the one that Obsidian opens; file, which is not
+    judged; or broken.
+    """
+
+    source: str
+    kind: str
+    raw: str
+    target: str
+    alias: str
+    heading: str
+    block: str
+    page: str | None
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The links in a page in the order of its text, and those of other pages that lead to it."""
+
+    path: str
+    outgoing: tuple[LinkView, ...]
+    backlinks: tuple[LinkView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFaults:
+    """Links that lead nowhere or fit several pages. project: None for all. links: how many there are of any kind.
+
+    shared_names: paths of the pages that share a file name, in the whole wiki.
+    """
+
+    project: str | None
+    project_how: str
+    links: int
+    broken_total: int
+    ambiguous_total: int
+    broken: tuple[LinkView, ...]
+    ambiguous: tuple[LinkView, ...]
+    shared_names: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """What taking back a session's writes means for one page.
 

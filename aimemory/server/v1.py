@@ -35,6 +35,8 @@ class Api:
             Route("/api/v1/recent", self.recent),
             Route("/api/v1/page", self.read, methods=["GET"]),
             Route("/api/v1/page", self.write, methods=["POST"]),
+            Route("/api/v1/page/links", self.page_links),
+            Route("/api/v1/links", self.link_faults),
             *RepairApi(self._memory.repair, self._memory.undoing, self._memory.refile).routes(),
             Route("/api/v1/brief", self.brief),
             Route("/api/v1/where", self.where),
@@ -95,6 +97,20 @@ class Api:
             version=given.get("version"), tags=tuple(str(tag) for tag in given.get("tags", ())),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(written), status_code=201 if written.created else 200)
+
+    async def page_links(self, request: Request) -> Response:
+        q = request.query_params
+        found = await self._memory.links.of_page(
+            page=q.get("page", ""), caller=Caller(cwd=q.get("cwd")), project=q.get("project")
+        )
+        return JSONResponse(dataclasses.asdict(found))
+
+    async def link_faults(self, request: Request) -> Response:
+        q = request.query_params
+        found = await self._memory.links.faults(
+            caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=whole_number(q.get("limit"), "limit", 100)
+        )
+        return JSONResponse(dataclasses.asdict(found))
 
     async def brief(self, request: Request) -> Response:
         q = request.query_params

@@ -11,6 +11,7 @@ from aimemory.model.scope import GLOBAL_FOLDER, UNFILED_FOLDER
 from aimemory.privacy import Sanitized, sanitize_tree
 from aimemory.project.registry import project_id
 from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.links import links_of
 from aimemory.wiki.parse import parse_page
 from aimemory.wiki.walk import Stat, scan
 
@@ -100,6 +101,7 @@ def _row(t: dict[str, Any], version: Version, stat: Stat, folders: Folders) -> P
         problem=t["problem"], paths="\n".join(_texts(front.get("files"))),
         idents=" ".join(_texts(front.get("identifiers"))),
         declares=_declared(front, path) if t["kind"] == "project" and is_project_page(path) else None,
+        links=links_of(t["body"], front),
     )  # fmt: skip
 
 
