@@ -1,5 +1,6 @@
 """The operations of the product as one typed face: HTTP, MCP and the command line call this and nothing deeper."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -78,7 +79,7 @@ class Memory:
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
         folders: Folders, repair: Callable[[Find, Where], Repair], links: Callable[[Find, Where], Links],
         undoing: Undoing, refile: Refile,
-        status: Callable[[], dict[str, Any]],
+        status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -91,6 +92,7 @@ class Memory:
         self._callers = callers
         self._folders = folders
         self._status = status
+        self._examine = examine
         self.handoffs, self.history = faces(self._where)
         self.repair = repair(self._page_at, self._near)
         self.links = links(self._page_at, self._near)
@@ -260,6 +262,12 @@ class Memory:
         except (Unavailable, Damaged) as error:
             found["problems"].append(str(error))
             return found | {"counts": {}}
+
+    async def doctor(self, *, caller: Caller) -> list[dict[str, object]]:
+        """What the checks of `aimemory doctor` find, seen from inside: no hook is run, nothing is repaired."""
+        status = await self.status()
+        place = await self.where(caller.cwd) if caller.cwd else None
+        return await asyncio.to_thread(self._examine, status=status, cwd=caller.cwd, place=place)
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 

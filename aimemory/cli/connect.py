@@ -1,6 +1,5 @@
 """`connect`, `disconnect`: a plan is shown; only `--apply` writes it."""
 
-import secrets
 import shlex
 import sys
 from collections.abc import Iterable
@@ -10,17 +9,15 @@ from typing import Any
 
 import click
 
-from aimemory.cli.agents import Known, chosen, is_detected, known_agents, launchers, looked_for, state_data
 from aimemory.cli.client import Client
 from aimemory.cli.output import clean, cleaned, examples, json_option, note, print_json, translated
-from aimemory.cli.selftest import SelfTest, self_test
+from aimemory.cli.selftest import SelfTest, try_agent
 from aimemory.config import Config, load_config, load_place
+from aimemory.doctor.known import Known, chosen, is_detected, known_agents, launchers, looked_for, state_data
 from aimemory.errors import NotFound
-from aimemory.install.agent import Agent, CannotEdit, Launchers, Part
+from aimemory.install.agent import Agent, Launchers, Part
 from aimemory.install.apply import Applier, Done
 from aimemory.install.change import Change, Job, jobs
-from aimemory.install.filetext import decode, read_file
-from aimemory.install.found import hooks_of
 from aimemory.install.record import read_record
 from aimemory.install.shown import diff
 from aimemory.install.state import State, state_of, switched_off
@@ -68,7 +65,8 @@ def connect(harness: tuple[str, ...], wanted: bool, only: Part | None, as_json: 
     client = Client(config)
     client.ensure_daemon()  # it writes the launchers, which the settings are to name
     run = _applied(agents, config, only, removing=False)
-    tests = [] if only == "mcp" else [_tested(client, agent, known, config) for agent in agents]
+    fields = known.event_fields
+    tests = [] if only == "mcp" else [try_agent(client, agent, fields[agent.id], config) for agent in agents]
     found = tuple(test for test in tests if test is not None)
     _report(_Run(run.agents, run.done, True, False, found), config, as_json)
 
@@ -117,22 +115,6 @@ def _applied(agents: list[Agent], config: Config, only: Part | None, *, removing
     applier = Applier(config.data, datetime.now(UTC))
     done = [applier.apply(job, job.plan()) for job in _jobs(agents, config, only, removing)]
     return _Run(agents, done, True, removing)
-
-
-def _tested(client: Client, agent: Agent, known: Known, config: Config) -> SelfTest | None:
-    """Try the first hook that now stands in the agent's file; None where none does, which is said elsewhere."""
-    if agent.hooks is None:
-        return None
-    try:
-        raw = read_file(agent.hooks.path)
-        ours = list(hooks_of(decode(raw).text, agent.hooks, agent)) if raw is not None else []
-    except CannotEdit:
-        return None
-    if not ours:
-        return None
-    command = ours[0][3]["hooks"][0]["command"]
-    field = known.event_fields[agent.id]
-    return self_test(client, agent.id, command, field, nonce=secrets.token_hex(4), home=config.home)
 
 
 # -- saying it -------------------------------------------------------------------------------------------------------

@@ -1,81 +1,79 @@
 """`doctor`: everything that can be wrong, looked at from outside, with evidence and one fix each."""
 
 import sys
-import time
-from typing import Any
+from pathlib import Path
 
 import click
 
-from aimemory import __version__
-from aimemory.cli.agents import states
 from aimemory.cli.client import Client
 from aimemory.cli.output import clean, json_option, note, print_json, translated
+from aimemory.cli.selftest import try_agent
 from aimemory.config import Config, load_config, load_place
 from aimemory.doctor.all import examine
-from aimemory.doctor.finding import Finding, Level, Records, Situation
-from aimemory.errors import AimemoryError, Unavailable, UserError
-from aimemory.facts.transcript.find import listing
-from aimemory.harness.registry import load_registry
-from aimemory.install.state import State
+from aimemory.doctor.finding import Finding, Level, SelfTested, Situation
+from aimemory.doctor.known import is_detected, known_agents
+from aimemory.doctor.situation import look
+from aimemory.errors import AimemoryError, UserError
 
+_ANSWER_S = 5
 _COLOURS = {Level.OK: "green", Level.NOTE: "blue", Level.WARNING: "yellow", Level.FAILURE: "red"}
 
 
 @click.command(epilog="Examples: aimemory doctor   ·   aimemory doctor --json   ·   aimemory doctor --fix")
-@click.option("--fix", is_flag=True, help="Do what needs no decision of yours: modes, and starting the daemon.")
+@click.option("--fix", is_flag=True, help="Do what needs no decision of yours: modes, launchers, a daemon.")
+@click.option("--test/--no-test", default=True, help="Run a hook of each connected agent; on unless turned off.")
 @click.option("--all", "show_all", is_flag=True, help="Show what is well too.")
 @json_option
 @translated
-def doctor(fix: bool, show_all: bool, as_json: bool) -> None:
-    """Look at everything and say what is wrong, how it was seen and what to do. Exit code 1 if something fails."""
-    situation = _situation()
+def doctor(fix: bool, show_all: bool, test: bool, as_json: bool) -> None:
+    """Look at everything and say what is wrong, how it was seen and what to do. Exit code 1 if something fails.
+
+    One hook of each connected agent is run as the agent runs it, which leaves one event named self-test in the journal.
+    """
+    situation = _situation(with_tests=test)
     findings = examine(situation)
     if fix and _repair(findings, situation):
-        findings = examine(_situation())
+        findings = examine(_situation(with_tests=test))
     if as_json:
-        print_json({"findings": [_data(finding) for finding in findings], "ok": _is_well(findings)})
+        print_json({"findings": [finding.as_data() for finding in findings], "ok": _is_well(findings)})
     else:
         _print(findings, show_all)
     sys.exit(0 if _is_well(findings) else 1)
 
 
-def _situation() -> Situation:
+def _situation(*, with_tests: bool) -> Situation:
     problem: str | None = None
     try:
         config = load_config()
     except UserError as error:
         config, problem = load_place(), str(error)
-    return Situation(
-        config=config, config_problem=problem, status=_status(config), agents=_agents(config), records=_records(config),
-        version=__version__, now_ns=time.time_ns(),
+    status, silence, place = None, "", None
+    client = Client(config, timeout_s=_ANSWER_S)
+    try:
+        answer = client.request("GET", "/api/v1/status")
+        status = answer.body if answer.status == 200 and isinstance(answer.body, dict) else None
+        silence = "" if status else f"it answers with status {answer.status}"
+        if status is not None:
+            place = client.get("/api/v1/where", cwd=str(Path.cwd()))
+    except (AimemoryError, OSError) as error:
+        silence = str(error)
+    return look(
+        config, status=status, silence=silence, config_problem=problem, cwd=str(Path.cwd()), place=place,
+        tests=_tests(client, config) if status is not None and with_tests else (),
     )  # fmt: skip
 
 
-def _status(config: Config) -> dict[str, Any] | None:
-    client = Client(config, timeout_s=5)
-    try:
-        answer = client.request("GET", "/api/v1/status")
-    except (Unavailable, OSError):
-        return None
-    return answer.body if answer.status == 200 and isinstance(answer.body, dict) else None
-
-
-def _agents(config: Config) -> list[State]:
-    try:
-        return states(config)
-    except AimemoryError:
-        return []
-
-
-def _records(config: Config) -> list[Records]:
-    """When each agent wrote its latest transcript."""
+def _tests(client: Client, config: Config) -> list[SelfTested]:
+    """One hook of each connected agent, run as the agent runs it."""
     found = []
-    for spec in load_registry().specs.values():
-        if spec.transcript is None:
-            continue
-        files = listing([spec.transcript], config.home, config.harness_env).files  # the youngest first
-        newest_ns, path = files[0][:2] if files else (None, None)
-        found.append(Records(spec.id, spec.title, newest_ns, path))
+    try:
+        known = known_agents(config)
+        for agent in known.agents.values():
+            test = try_agent(client, agent, known.event_fields[agent.id], config) if is_detected(agent) else None
+            if test is not None:
+                found.append(SelfTested(test.agent, test.ok, test.said))
+    except AimemoryError:  # the daemon went meanwhile, or a variable names no place: other checks say it
+        pass
     return found
 
 
@@ -96,13 +94,6 @@ def _repair(findings: list[Finding], situation: Situation) -> bool:
 
 def _is_well(findings: list[Finding]) -> bool:
     return all(finding.level is not Level.FAILURE for finding in findings)
-
-
-def _data(finding: Finding) -> dict[str, object]:
-    return {
-        "check": finding.check, "level": finding.level.value, "said": finding.said, "evidence": finding.evidence,
-        "proven": finding.proven, "fix": finding.fix, "can_fix": finding.repair is not None,
-    }  # fmt: skip
 
 
 def _print(findings: list[Finding], show_all: bool) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from aimemory import __version__
-from aimemory.cli.agents import state_data, states
 from aimemory.cli.client import Client, start_daemon, wait_until_down
 from aimemory.cli.output import clean, cleaned, counted, examples, json_option, note, print_json, translated
 from aimemory.cli.service import UNITS, is_installed, systemctl
 from aimemory.config import Config, load_config, load_place
 from aimemory.datadir import lock_holder
+from aimemory.doctor.known import state_data, states
 from aimemory.errors import AimemoryError, Unavailable, UserError
 
 _STOP_LIMIT_S = 8.0

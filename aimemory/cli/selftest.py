@@ -6,6 +6,7 @@ any other, but opens no session, makes no page, is told to no agent, and the dae
 """
 
 import json
+import secrets
 import subprocess
 import time
 from collections.abc import Sequence
@@ -13,6 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from aimemory.cli.client import Client
+from aimemory.config import Config
+from aimemory.install.agent import Agent, CannotEdit
+from aimemory.install.filetext import decode, read_file
+from aimemory.install.found import hooks_of
 
 _HOOK_LIMIT_S = 10.0
 _ARRIVAL_LIMIT_S = 5.0
@@ -28,6 +33,24 @@ class SelfTest:
     ok: bool
     said: str
     took_ms: int | None = None
+
+
+def try_agent(client: Client, agent: Agent, event_field: Sequence[str], config: Config) -> SelfTest | None:
+    """Try the first hook of ours that stands in the agent's file; None where none does, which is said elsewhere.
+
+    Raises Unavailable if the daemon goes.
+    """
+    if agent.hooks is None:
+        return None
+    try:
+        raw = read_file(agent.hooks.path)
+        ours = list(hooks_of(decode(raw).text, agent.hooks, agent)) if raw is not None else []
+    except CannotEdit:
+        return None
+    if not ours:
+        return None
+    command = ours[0][3]["hooks"][0]["command"]
+    return self_test(client, agent.id, command, event_field, nonce=secrets.token_hex(4), home=config.home)
 
 
 def self_test(

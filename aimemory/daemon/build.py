@@ -18,6 +18,8 @@ from aimemory.config import Config
 from aimemory.daemon.parts import Parts, State
 from aimemory.daemon.reindex import reindex
 from aimemory.daemon.status import status_of
+from aimemory.doctor.all import examine
+from aimemory.doctor.situation import look
 from aimemory.handoff import lifecycle
 from aimemory.handoff.batons import Batons
 from aimemory.handoff.closing import Closer
@@ -230,6 +232,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
             refiling=refiling, projects=projects, history=page_history, reader=reader, callers=callers, actor=actor
         ),
         status=lambda: status_of(parts),
+        examine=lambda **seen: [finding.as_data() for finding in examine(look(config, **seen))],
     )  # fmt: skip
     replies = Replies(
         composer=composer, registry=registry, claims=claims, writer=writer, projector=projector, reader=reader,

@@ -38,7 +38,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
             "damage": list(projector.damage),
         },
         "git": {"head": committer.head, "waiting": committer.waiting, "problem": committer.problem},
-        "wiki": {"held": parts.pages.held, "problem": parts.pages.last.problem},
+        "wiki": {"held": parts.pages.held, "problem": parts.pages.last.problem, "watch_problem": parts.watcher.problem},
         "spool": state.spool,
         "backup": parts.automatic.as_data(),
         "capture": parts.counters.as_data(),

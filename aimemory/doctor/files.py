@@ -6,8 +6,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from aimemory.datadir import DataDir, lock_holder
+from aimemory.datadir import DataDir
 from aimemory.doctor.finding import Finding, Level, Situation
+from aimemory.doctor.launchers import check_launchers
 
 _MIN_FREE = 500 << 20
 _MIN_FREE_INODES = 10_000
@@ -25,26 +26,30 @@ def check_files(situation: Situation) -> Iterator[Finding]:
         yield Finding("files.data", Level.NOTE, "There is no data directory yet.", str(data.root), fix="aimemory up")
         return
     yield from _modes(data)
+    yield _owner(data)
     yield _writable(data)
     yield _room(data)
-    yield from _lock(data, situation)
+    yield from _down(data, situation)
     yield from _spool(data, situation)
     yield from _rejects(data)
-    yield from _launchers(data)
+    yield from check_launchers(situation)
 
 
 def _modes(data: DataDir) -> Iterator[Finding]:
-    loose = [path for path in (data.root, data.private, data.journal, data.wiki) if path.is_dir() and _is_loose(path)]
+    looked = [data.root, data.private, data.journal, data.wiki]
+    if data.private.is_dir():
+        looked += sorted(data.private.iterdir())
+    loose = [path for path in looked if path.exists() and _is_loose(path)]
 
     def tighten() -> None:
         for path in loose:
-            path.chmod(0o700)
+            path.chmod(0o700 if path.is_dir() else 0o600)
 
     if loose:
         names = ", ".join(f"{path} {stat.S_IMODE(path.stat().st_mode):04o}" for path in loose)
         yield Finding(
             "files.modes", Level.WARNING, "Others on this machine can read the memory.", names,
-            fix=f"chmod 700 {' '.join(map(str, loose))}", repair=tighten,
+            fix=f"chmod go= {' '.join(map(str, loose))}", repair=tighten,
         )  # fmt: skip
     else:
         yield Finding("files.modes", Level.OK, "Only you can read the memory.", f"{data.root} 0700")
@@ -54,17 +59,40 @@ def _is_loose(path: Path) -> bool:
     return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
 
 
-def _writable(data: DataDir) -> Finding:
-    """By writing: a mode says nothing of a read-only mount."""
-    probe = data.root / ".doctor"
-    try:
-        probe.write_bytes(b"x")
-        probe.unlink()
-    except OSError as error:
+def _folders(data: DataDir) -> list[Path]:
+    places = (data.root, data.wiki, data.journal, data.private, data.cache, data.spool, data.logs, data.bin)
+    return [path for path in places if path.is_dir()]
+
+
+def _owner(data: DataDir) -> Finding:
+    """A run with `sudo` leaves files that the daemon can't write to later."""
+    looked = [*_folders(data), data.lock_file, data.token_file, data.index, *sorted(data.journal.glob("*/*/*"))[-1:]]
+    foreign = [path for path in looked if path.exists() and path.stat().st_uid != os.getuid()]
+    if foreign:
         return Finding(
-            "files.writable", Level.FAILURE, "Nothing can be written into the data directory.",
-            f"{probe}: {error.strerror}", fix="Make the disk writable, or free some room on it.",
+            "files.owner", Level.FAILURE, "Something in the data directory belongs to another user.",
+            f"{foreign[0]} belongs to uid {foreign[0].stat().st_uid}",
+            fix=f"sudo chown -R {os.getuid()} {data.root}",
         )  # fmt: skip
+    return Finding("files.owner", Level.OK, "The data directory is yours.", f"uid {os.getuid()}")
+
+
+def _writable(data: DataDir) -> Finding:
+    """By writing, in each folder: a mode says nothing of a read-only mount, and a folder may be one."""
+    for folder in _folders(data):
+        probe = folder / ".doctor"
+        try:
+            probe.write_bytes(b"x" * 4096)
+        except OSError as error:
+            return Finding(
+                "files.writable", Level.FAILURE, "Not everything in the data directory can be written to.",
+                f"{folder}: {error.strerror}", fix="Make the disk writable, or free some room on it.",
+            )  # fmt: skip
+        finally:
+            try:
+                probe.unlink(missing_ok=True)
+            except OSError:
+                pass
     return Finding("files.writable", Level.OK, "The data directory can be written to.")
 
 
@@ -81,13 +109,7 @@ def _room(data: DataDir) -> Finding:
     return Finding("files.room", Level.OK, "The disk has room.", seen)
 
 
-def _lock(data: DataDir, situation: Situation) -> Iterator[Finding]:
-    holder = lock_holder(data)
-    if situation.status is None and holder is not None:
-        yield Finding(
-            "files.lock", Level.FAILURE, "A process holds the data directory, but no daemon answers.",
-            f"process {holder}, {data.lock_file}", fix=f"kill {holder}, then: aimemory up",
-        )  # fmt: skip
+def _down(data: DataDir, situation: Situation) -> Iterator[Finding]:
     if situation.status is None and data.down_marker.exists():
         yield Finding(
             "files.down", Level.NOTE, "The daemon was stopped by `aimemory down`; hooks keep events in the spool.",
@@ -132,14 +154,3 @@ def _reason(path: Path) -> str:
     except (OSError, ValueError, IndexError):
         return "see there"
     return str(found.get("reason", "see there")) if isinstance(found, dict) else "see there"
-
-
-def _launchers(data: DataDir) -> Iterator[Finding]:
-    for path in (data.hook_launcher, data.mcp_launcher):
-        if not os.access(path, os.X_OK):
-            yield Finding(
-                "files.launchers", Level.FAILURE, "A launcher that agents' settings name is missing or can't be run.",
-                str(path), fix="aimemory restart",
-            )  # fmt: skip
-            return
-    yield Finding("files.launchers", Level.OK, "The launchers are in place.", str(data.bin))

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from aimemory.config import Config
+from aimemory.install.agent import Agent
 from aimemory.install.state import State
 
 
@@ -32,6 +34,13 @@ class Finding:
     fix: str = ""
     repair: Callable[[], None] | None = field(default=None, compare=False)
 
+    def as_data(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            "check": self.check, "level": self.level.value, "said": self.said, "evidence": self.evidence,
+            "proven": self.proven, "fix": self.fix, "can_fix": self.repair is not None,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Records:
@@ -44,16 +53,34 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
+class SelfTested:
+    """What became of an event that was sent as this agent sends its own."""
+
+    harness: str
+    ok: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
 class Situation:
     """What the checks look at. config: defaults where it can't be read; `config_problem` says why. status: of the
-    daemon, None when none answers. agents: those used on this machine. records: their transcripts. version: of this
-    program.
+    daemon, None when none answers; `silence` says how it did not. agents, states: those used on this machine, and how
+    they stand. connected: files that `connect` has written to. records: transcripts. tests: none where none were made.
+    reply_events: what the hook launcher has to know. cwd, place: the directory that is asked about, and how it
+    resolves. version: of this program.
     """
 
     config: Config
     config_problem: str | None
     status: Mapping[str, Any] | None
-    agents: Sequence[State]
+    silence: str
+    agents: Sequence[Agent]
+    states: Sequence[State]
+    connected: Sequence[str]
     records: Sequence[Records]
+    tests: Sequence[SelfTested]
+    reply_events: Mapping[str, Sequence[str]]
+    cwd: Path | None
+    place: Mapping[str, Any] | None
     version: str
     now_ns: int

@@ -6,34 +6,43 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from aimemory.datadir import DataDir
 from aimemory.doctor.finding import Finding, Level, Situation
 from aimemory.errors import AimemoryError
+from aimemory.index.connect import check, open_reader, open_writer
 from aimemory.index.links import ambiguous_links, broken_links, link_counts, shared_names
 from aimemory.index.read import read
 from aimemory.index.schema import SCHEMA
 from aimemory.journal.lines import decode
 from aimemory.journal.segments import find_segments
+from aimemory.upkeep.backup.scratch import scratch_folder
 
 _GIT_S = 10.0
 _TAIL = 1 << 16
 _SHOWN = 5
+_SMALL = 64 << 20
+"""Up to this size, in bytes, an index is compared with itself at once: some seconds."""
 
 
 def check_stores(situation: Situation) -> Iterator[Finding]:
     data = situation.config.data
     if not data.root.is_dir():
         return
-    yield _journal(data.journal)
-    index = _index(data.index)
+    yield _journal(data.journal, situation)
+    index = _database(data.index)
     yield index
     if index.level is Level.OK:
+        yield _text(data)
         yield from _links(data.index)
     yield from _wiki(data.wiki)
 
 
-def _journal(folder: Path) -> Finding:
-    """The last line of the newest segment: that one is written at any moment."""
+def _journal(folder: Path, situation: Situation) -> Finding:
+    """The last line of the newest segment: that one is written at any moment. And is it the file that is written to?"""
+    known = situation.status["journal"]["last_seq"] if situation.status else 0
     segments = find_segments(folder)
+    if not segments and known:
+        return _lost(str(folder), "no segment is there", known)
     if not segments:
         return Finding("stores.journal", Level.NOTE, "The journal is empty.", str(folder))
     path = segments[-1].path
@@ -58,10 +67,45 @@ def _journal(folder: Path) -> Finding:
             "stores.journal", Level.WARNING, "The journal's last line is damaged.", f"{path}: {error}",
             fix="aimemory restart cuts off a torn write; aimemory reindex says what else is damaged",
         )  # fmt: skip
+    if line.seq < known:
+        return _lost(str(path), f"its last line is {line.seq:,}", known)
     return Finding("stores.journal", Level.OK, "The journal's last line is whole.", f"line {line.seq:,} in {path}")
 
 
-def _index(path: Path) -> Finding:
+def _lost(where: str, seen: str, known: int) -> Finding:
+    return Finding(
+        "stores.journal", Level.FAILURE, "What the daemon acknowledged does not lie in the journal's file.",
+        f"{where}: {seen}, the daemon's is {known:,}; the file was moved, replaced or cut",
+        fix="Put the file back where it was if you can, then: aimemory restart",
+    )  # fmt: skip
+
+
+def _text(data: DataDir) -> Finding:
+    """Full text against the rows it was made from, on a copy: SQLite's own check needs a write lock."""
+    size = data.index.stat().st_size
+    if size > _SMALL:
+        return Finding(
+            "stores.text", Level.OK, "The full text was not compared with its rows: the index is large.",
+            f"{size >> 20} MiB; aimemory verify compares it",
+        )  # fmt: skip
+    try:
+        with scratch_folder(data.cache, "doctor") as scratch:
+            copy = scratch / "copy.sqlite3"
+            with closing(open_reader(data.index)) as source, closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+            with closing(open_writer(copy)) as db:
+                problems = check(db)
+    except (sqlite3.Error, AimemoryError, OSError) as error:
+        problems = [str(error)]
+    if problems:
+        return Finding(
+            "stores.text", Level.FAILURE, "The index is damaged: searches miss what is there.", "; ".join(problems),
+            fix="aimemory reindex",
+        )  # fmt: skip
+    return Finding("stores.text", Level.OK, "The full text fits its rows.", f"{size >> 10:,} KiB compared")
+
+
+def _database(path: Path) -> Finding:
     if not path.exists():
         return Finding("stores.index", Level.NOTE, "There is no index; the next start builds it.", str(path))
     try:

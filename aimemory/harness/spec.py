@@ -98,12 +98,25 @@ class Inject:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A setting that, with this value, turns all hooks off."""
+    """A setting that, with this value, turns all hooks off. older: names that the harness still takes for `key`."""
 
     file: str
     format: str
     key: str
     value: Any
+    older: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFile:
+    """Another file that the harness reads for hooks (`hooks`: under which key, if at all), or in which they can be
+    turned off (`off`: settings with the value that does it). `{project}` in `file` is the directory it was started in.
+    """
+
+    file: str
+    format: str
+    hooks: str | None
+    off: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +143,7 @@ class HookFile:
     reads: frozenset[str] = frozenset()
     off: Switch | None = None
     trust: Trust | None = None
+    others: tuple[OtherFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +306,7 @@ def _hook_file(table: Table) -> HookFile:
         reads=_reads(table),
         off=_switch(off) if off.left else None,
         trust=_trust(trust) if trust.left else None,
+        others=tuple(_other(one) for one in table.tables("others")),
     )
     off.done()
     trust.done()
@@ -302,7 +317,22 @@ def _switch(table: Table) -> Switch:
     value = table.left.pop("value", None)
     if value is None:
         table.report("value", "is missing")
-    return Switch(table.text("file"), table.choice("format", _FORMATS), table.text("key"), value)
+    older = tuple(table.texts("older"))
+    return Switch(table.text("file"), table.choice("format", _FORMATS), table.text("key"), value, older)
+
+
+def _other(table: Table) -> OtherFile:
+    off = table.table("off")
+    found = OtherFile(
+        file=table.text("file"),
+        format=table.choice("format", ("json", "toml")),
+        hooks=table.text("hooks", "") or None,
+        off=tuple(off.left.items()),
+    )
+    if not found.file.startswith(("/", "~/", "{project}/")):
+        table.report("file", "is none of /…, ~/…, {project}/…")
+    table.done()
+    return found
 
 
 def _trust(table: Table) -> Trust:

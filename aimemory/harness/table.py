@@ -38,6 +38,14 @@ class Table:
             value = {}
         return Table(value, f"{self.where}{key}.", self.problems)
 
+    def tables(self, key: str) -> "list[Table]":
+        """A list of tables."""
+        value = self.left.pop(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            self.report(key, "is not a list of tables")
+            return []
+        return [Table(item, f"{self.where}{key}[{n}].", self.problems) for n, item in enumerate(value)]
+
     def text(self, key: str, default: str | None = None) -> str:
         value = self.left.pop(key, default)
         if isinstance(value, str):

@@ -77,12 +77,29 @@ class ServerFile:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A setting of the user's that, with this value, turns all hooks off."""
+    """A setting of the user's that, with this value, turns all hooks off. older: names that count where `key` is not
+    set."""
 
     path: Path
     format: str
     key: Keys
     value: object
+    older: tuple[Keys, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFile:
+    """Another file that the agent reads for hooks (`hooks`: under which key, if at all), or in which they can be turned
+    off (`off`: settings with the value that does it). path: may begin with `{project}`."""
+
+    path: str
+    format: str
+    hooks: Keys | None
+    off: tuple[tuple[Keys, object], ...]
+
+    @property
+    def of_project(self) -> bool:
+        return self.path.startswith("{project}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +126,7 @@ class Agent:
     server: ServerFile | None = None
     off: Switch | None = None
     trust: Trust | None = None
+    others: tuple[OtherFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,22 @@
 """How an agent stands: what of ours its files hold, whether it runs, what the user has to do. Reads, never writes."""
 
 import os
+import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from aimemory.install.agent import Agent, CannotEdit, Launchers, server_path
+from aimemory.install.agent import Agent, CannotEdit, Keys, Launchers, OtherFile, Part, server_path
+from aimemory.install.change import Written
 from aimemory.install.filetext import decode, read_file
 from aimemory.install.found import NOTHING, at_path, hooks_of, read_toml, server_entry
 from aimemory.install.jsontext import JsonText
 from aimemory.install.trust import codex_verdict
 
 Code = Literal[
-    "not installed", "installed", "incomplete", "not trusted", "changed since trusted", "off", "another data directory",
-    "launcher missing", "unreadable", "name taken",
+    "not installed", "installed", "removed", "incomplete", "not trusted", "changed since trusted", "edited", "off",
+    "another data directory", "launcher missing", "unreadable", "name taken",
 ]  # fmt: skip
 
 
@@ -42,12 +45,22 @@ class State:
         return " ".join([f"{codes}.", *dict.fromkeys(part.detail for _, part in parts if part.detail)])
 
 
-def state_of(agent: Agent, launchers: Launchers) -> State:
-    """Look at an agent's files. Never raises for what they are like."""
-    return State(agent.id, agent.title, _hooks_state(agent, launchers), _server_state(agent, launchers))
+def state_of(agent: Agent, launchers: Launchers, written: Mapping[str, Written] | None = None) -> State:
+    """Look at an agent's files. Never raises for what they are like. written: the record of what connect wrote."""
+    record = written or {}
+    return State(agent.id, agent.title, _hooks_state(agent, launchers, record), _server_state(agent, launchers, record))
 
 
-def _hooks_state(agent: Agent, launchers: Launchers) -> PartState | None:
+def _absent(agent: Agent, path: Path, part: Part, written: Mapping[str, Written]) -> PartState:
+    """Nothing of ours is there: because nobody asked for it, or because somebody took it out."""
+    renew = f"`aimemory connect {agent.id} --apply` connects it."
+    entry = written.get(str(path))
+    if entry is None or part not in entry.parts:
+        return PartState("not installed", renew)
+    return PartState("removed", f"`connect` wrote to {path}, and what it wrote is gone from there. {renew}")
+
+
+def _hooks_state(agent: Agent, launchers: Launchers, written: Mapping[str, Written]) -> PartState | None:
     file = agent.hooks
     if file is None:
         return None
@@ -57,7 +70,7 @@ def _hooks_state(agent: Agent, launchers: Launchers) -> PartState | None:
     except CannotEdit as error:
         return PartState("unreadable", f"{file.path}: {error}")
     if not found:
-        return PartState("not installed", f"`aimemory connect {agent.id} --apply` connects it.")
+        return _absent(agent, file.path, "hooks", written)
     where = _launcher_state({path for _, path, *_ in found}, launchers.hook, agent)
     if where is not None:
         return where
@@ -67,7 +80,30 @@ def _hooks_state(agent: Agent, launchers: Launchers) -> PartState | None:
     if missing:
         names = ", ".join(sorted(missing))
         return PartState("incomplete", f"Not registered: {names}. `aimemory connect {agent.id} --apply` adds them.")
-    return _trust_state(agent, [(place, group) for _, _, place, group in found])
+    trust = _trust_state(agent, [(place, group) for _, _, place, group in found])
+    return trust if trust.code != "installed" else _edited(agent, launchers, found) or trust
+
+
+def _edited(agent: Agent, launchers: Launchers, found: list[tuple[str, str, Any, dict[str, Any]]]) -> PartState | None:
+    """What somebody changed in our entries, so that they run otherwise than we wrote them."""
+    wanted = {hook.event: hook for hook in agent.hooks.hooks} if agent.hooks else {}
+    changed = []
+    for event, _, _, group in found:
+        hook, handler = wanted.get(event), group["hooks"][0]
+        if hook is None:
+            changed.append(f"{event} is none of ours")
+            continue
+        for name, value in hook.handler(launchers.command(agent, event)).items():
+            if name == "command":
+                if shlex.split(str(handler.get(name))) != shlex.split(str(value)):
+                    changed.append(f"{event} calls {handler.get(name)}")
+            elif handler.get(name) != value:
+                changed.append(f"{event} has {name} {handler.get(name)!r} instead of {value!r}")
+        if not hook.takes_matcher(group.get("matcher")):
+            changed.append(f"{event} has matcher {group.get('matcher')!r}")
+    if not changed:
+        return None
+    return PartState("edited", f"{'; '.join(changed)}. `aimemory connect {agent.id} --apply` renews them.")
 
 
 def _launcher_state(paths: set[str], wanted: Path, agent: Agent) -> PartState | None:
@@ -84,16 +120,31 @@ def _launcher_state(paths: set[str], wanted: Path, agent: Agent) -> PartState | 
 def switched_off(agent: Agent) -> PartState | None:
     """The user's own setting by which this agent runs no hook, if it is set."""
     switch = agent.off
-    if switch is None:
-        return None
-    try:
-        value = at_path(_data(switch.path, switch.format), switch.key)
-    except CannotEdit:
-        return None
-    if value is None or value != switch.value:
-        return None
-    setting = f"{'.'.join(switch.key)} = {str(switch.value).lower()}"
-    return PartState("off", f"{switch.path} says {setting}: {agent.title} runs no hook at all.")
+    if switch is not None:
+        data = data_or_none(switch.path, switch.format)
+        keys = (switch.key, *switch.older)
+        key = next((one for one in keys if at_path(data, one) is not None), switch.key)
+        if at_path(data, key) == switch.value and at_path(data, key) is not None:
+            return _off(switch.path, key, switch.value, f"{agent.title} runs no hook at all")
+    for other in agent.others:
+        if not other.of_project and (found := turned_off_by(other, Path(other.path))) is not None:
+            return _off(Path(other.path), *found, f"{agent.title} does not run our hooks")
+    return None
+
+
+def turned_off_by(other: OtherFile, path: Path) -> tuple[Keys, object] | None:
+    """The setting in another file, at `path`, by which our hooks don't run."""
+    data = data_or_none(path, other.format)
+    return next(((key, value) for key, value in other.off if at_path(data, key) == value), None)
+
+
+def said_of(key: Keys, value: object) -> str:
+    """A setting as a person writes it."""
+    return f"{'.'.join(key)} = {str(value).lower()}"
+
+
+def _off(path: Path, key: Keys, value: object, effect: str) -> PartState:
+    return PartState("off", f"{path} says {said_of(key, value)}: {effect}.")
 
 
 def _trust_state(agent: Agent, hooks: list[tuple[tuple[str, int, int], dict[str, Any]]]) -> PartState:
@@ -116,7 +167,7 @@ def _trust_state(agent: Agent, hooks: list[tuple[tuple[str, int, int], dict[str,
     return PartState("installed")
 
 
-def _server_state(agent: Agent, launchers: Launchers) -> PartState | None:
+def _server_state(agent: Agent, launchers: Launchers, written: Mapping[str, Written]) -> PartState | None:
     file = agent.server
     if file is None:
         return None
@@ -125,7 +176,7 @@ def _server_state(agent: Agent, launchers: Launchers) -> PartState | None:
     except CannotEdit as error:
         return PartState("unreadable", f"{file.path}: {error}")
     if entry is NOTHING:
-        return PartState("not installed", f"`aimemory connect {agent.id} --apply` connects it.")
+        return _absent(agent, file.path, "mcp", written)
     path = server_path(entry)
     if path is None:
         return PartState("name taken", f"`{'.'.join(file.key)}` in {file.path} is not ours.")
@@ -135,6 +186,14 @@ def _server_state(agent: Agent, launchers: Launchers) -> PartState | None:
 def _text(path: Path) -> str:
     raw = read_file(path)
     return "" if raw is None else decode(raw).text
+
+
+def data_or_none(path: Path, form: str) -> Any:
+    """What a file of settings holds; None where it can't be read."""
+    try:
+        return _data(path, form)
+    except CannotEdit:
+        return None
 
 
 def _data(path: Path, form: str) -> Any:

@@ -6,7 +6,7 @@ Owns the endpoint, the dispatch of tool calls and the translation of errors; `mc
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -80,6 +80,8 @@ class ToolFace(Protocol):
     async def recent(self, *, caller: Caller, project: str | None, limit: int, kind: str | None) -> Recent: ...
 
     async def status(self) -> Mapping[str, Any]: ...
+
+    async def doctor(self, *, caller: Caller) -> Sequence[Mapping[str, object]]: ...
 
     @property
     def handoffs(self) -> "HandoffFace": ...
@@ -204,6 +206,7 @@ class _Tools:
             "memory_handoff_claim": self._handoff_claim,
             "memory_handoff_cancel": self._handoff_cancel,
             "memory_status": self._status,
+            "memory_doctor": self._doctor,
         }
 
     @property
@@ -321,6 +324,9 @@ class _Tools:
 
     async def _status(self, a: dict[str, Any], caller: Caller) -> str:
         return mcp_text.status_text(await self._face.status())
+
+    async def _doctor(self, a: dict[str, Any], caller: Caller) -> str:
+        return mcp_text.doctor_text(await self._face.doctor(caller=caller), a.get("show_all", False))
 
 
 def caller_from(request: Request) -> Caller:

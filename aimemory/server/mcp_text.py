@@ -5,7 +5,7 @@ Titles, paths, snippets and page text came from sessions, tools and other people
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aimemory.brief.fence import defang, fence
@@ -19,6 +19,8 @@ ANSWER_CHARS = 20_000
 
 _ROOM_FOR_FRAME = 2_000
 """Characters kept free for headings, markers and pointers."""
+
+_FINDING_CHARS = 700
 
 _LISTING_CHARS = ANSWER_CHARS - _ROOM_FOR_FRAME
 _CURRENT_CHARS = 16_000
@@ -148,6 +150,31 @@ def status_text(status: Mapping[str, Any]) -> str:
     text = json.dumps(status, indent=1, ensure_ascii=False, default=str)
     shown, taken = fit(text, ANSWER_CHARS - _ROOM_FOR_FRAME)
     return shown if taken == len(text) else f"{shown}\n… cut; `aimemory status --json` on a terminal shows all."
+
+
+def doctor_text(findings: Sequence[Mapping[str, object]], show_all: bool) -> str:
+    """One line per finding, the worst first, with what was seen and what to do."""
+    order = ("failure", "warning", "note", "ok")
+    shown = [one for one in findings if show_all or one["level"] != "ok"]
+    shown.sort(key=lambda one: order.index(str(one["level"])))
+    end = "`aimemory doctor` on a terminal also runs a hook of each agent, and repairs."
+    lines = [f"{sum(one['level'] == 'ok' for one in findings)} of {len(findings)} checks found nothing to say."]
+    left = ANSWER_CHARS - _ROOM_FOR_FRAME - len(lines[0]) - len(end)
+    for number, one in enumerate(shown):
+        facts = [
+            f"{'seen' if one['proven'] else 'inferred from'}: {_line(str(one['evidence']), 240)}"
+            if one["evidence"]
+            else "",
+            f"do: {_line(str(one['fix']), 200)}" if one["fix"] and one["level"] != "ok" else "",
+        ]
+        tail = "".join(f" · {fact}" for fact in facts if fact)
+        line = _line(f"- [{one['level']}] {one['check']}: {_line(str(one['said']), 200)}{tail}", _FINDING_CHARS)
+        if len(line) >= left:
+            lines.append(f"{len(shown) - number} more are left out.")
+            break
+        lines.append(line)
+        left -= len(line) + 1
+    return "\n".join([*lines, end])
 
 
 def conflict_text(error: Conflict, *, deleting: bool = False) -> str:

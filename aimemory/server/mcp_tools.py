@@ -202,6 +202,13 @@ TOOLS: tuple[ToolSpec, ...] = (
         "incomplete.",
         {},
     ),
+    ToolSpec(
+        "memory_doctor",
+        "Find what is wrong with memory",
+        "Check every part of memory: files, daemon, stores, hooks of each agent. Each finding has what was seen and "
+        "what to do. Use it when nothing is captured or found, or when the user asks what is wrong. Repairs nothing.",
+        {"show_all": {"type": "boolean", "description": "Also say what is well; false if left out."}},
+    ),
 )
 
 

@@ -31,6 +31,7 @@ class Api:
     def routes(self) -> list[Route]:
         return [
             Route("/api/v1/status", self.status),
+            Route("/api/v1/doctor", self.doctor),
             Route("/api/v1/search", self.search, methods=["POST"]),
             Route("/api/v1/recent", self.recent),
             Route("/api/v1/page", self.read, methods=["GET"]),
@@ -54,6 +55,10 @@ class Api:
 
     async def status(self, request: Request) -> Response:
         return JSONResponse(await self._memory.status())
+
+    async def doctor(self, request: Request) -> Response:
+        found = await self._memory.doctor(caller=Caller(cwd=request.query_params.get("cwd")))
+        return JSONResponse({"findings": found, "ok": all(one["level"] != "failure" for one in found)})
 
     async def search(self, request: Request) -> Response:
         given = await json_body(request, {

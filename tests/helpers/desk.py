@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aimemory.cli.agents import known_agents, launchers
 from aimemory.config import load_config
 from aimemory.datadir import DataDir
+from aimemory.doctor.known import known_agents, launchers
 from aimemory.install.agent import Agent, Launchers
 from aimemory.install.apply import Applier, Done
 from aimemory.install.change import Job, jobs

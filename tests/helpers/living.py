@@ -27,6 +27,8 @@ class Daemon:
         self.home.mkdir(parents=True, exist_ok=True)
         self.settings = {"server_port": 0, **settings}
         self.editor = "false"
+        self.program = [sys.executable, "-I", "-m", "aimemory"]
+        self.more_env: dict[str, str] = {}
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -34,13 +36,13 @@ class Daemon:
         named = {f"AIMEMORY_{name.upper()}": str(value) for name, value in self.settings.items()}
         return {
             "HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "USER": "ada",
-            "EDITOR": self.editor, "AIMEMORY_DATA_DIR": str(self.data.root), **named,
+            "EDITOR": self.editor, "AIMEMORY_DATA_DIR": str(self.data.root), **named, **self.more_env,
         }  # fmt: skip
 
     def start(self) -> "Daemon":
         with (self.root / "stderr").open("ab") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-m", "aimemory", "serve"], env=self.env, cwd="/",
+                [*self.program, "serve"], env=self.env, cwd="/",
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
             )  # fmt: skip
         self.wait(self.is_up, "the daemon answers")

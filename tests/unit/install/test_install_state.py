@@ -1,13 +1,16 @@
 """What is said of an agent: registered, running, or looking as if it were."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 from desk import Desk
 
-from aimemory.cli.agents import launchers
 from aimemory.config import load_config
+from aimemory.doctor.known import launchers
+from aimemory.install.agent import OtherFile
+from aimemory.install.record import read_record
 from aimemory.install.state import state_of
 from aimemory.install.trust import codex_hash
 
@@ -25,7 +28,7 @@ def desk(tmp_path, monkeypatch):
 
 
 def state(desk, agent):
-    return state_of(desk.agent(agent), launchers(load_config()))
+    return state_of(desk.agent(agent), launchers(load_config()), read_record(desk.data.connect_record))
 
 
 def trust(desk, **changes):
@@ -118,6 +121,55 @@ def test_hooks_that_the_user_turned_off_are_said_and_stay_off(desk, agent, file,
     assert state(desk, agent).hooks.code == "off"
     assert str(path) in state(desk, agent).line
     assert setting.splitlines()[-1].strip("{}") in path.read_text()
+
+
+@pytest.mark.parametrize("features, code", [
+    ("codex_hooks = false", "off"), ("hooks = true\ncodex_hooks = false", "not trusted"),
+    ("hooks = false\ncodex_hooks = true", "off"), ("codex_hooks = true", "not trusted"),
+])  # fmt: skip
+def test_the_older_name_of_the_switch_counts_where_the_newer_is_not_set(desk, features, code):
+    """CAP-10."""
+    desk.put(".codex/config.toml", f"[features]\n{features}\n")
+    desk.connect("codex")
+
+    assert state(desk, "codex").hooks.code == code
+
+
+def test_a_setting_of_the_machine_that_keeps_our_hooks_from_running_is_said(desk, tmp_path):
+    desk.connect("claude-code")
+    managed = tmp_path / "managed-settings.json"
+    managed.write_text('{"allowManagedHooksOnly": true}')
+    (real,) = [one for one in desk.agent("claude-code").others if one.path.startswith("/etc/")]
+    agent = dataclasses.replace(
+        desk.agent("claude-code"), others=(OtherFile(str(managed), real.format, real.hooks, real.off),)
+    )
+    found = state_of(agent, launchers(load_config())).hooks
+
+    assert found.code == "off" and f"{managed} says allowManagedHooksOnly = true" in found.detail
+
+
+@pytest.mark.parametrize("agent, file", [("claude-code", ".claude/settings.json"), ("codex", ".codex/config.toml")])
+def test_entries_that_somebody_took_out_are_told_from_entries_that_never_were(desk, agent, file):
+    desk.connect(agent)
+    (desk.home / file).write_text("" if file.endswith("toml") else "{}")
+    found = state(desk, agent)
+
+    assert "removed" in (found.hooks.code, found.mcp.code) and str(desk.home / file) in found.line
+    desk.put(file, "")
+    desk.connect(agent)
+    desk.disconnect(agent)
+    assert state(desk, agent).hooks.code == "not installed"
+
+
+def test_what_somebody_changed_in_our_entries_is_said_and_renewed(desk):
+    desk.connect("claude-code")
+    path = desk.home / ".claude" / "settings.json"
+    path.write_text(path.read_text().replace("claude-code Stop", "claude-code SessionEnd", 1))
+    assert state(desk, "claude-code").hooks.code == "edited"
+    assert "Stop calls" in state(desk, "claude-code").line
+
+    desk.connect("claude-code")
+    assert state(desk, "claude-code").hooks.code == "installed"
 
 
 def test_one_hook_turned_off_in_codex_is_said(desk):

@@ -82,6 +82,12 @@ class Operations:
         self._asked({})
         return {"tasks": ["x" * 100] * 1000}
 
+    async def doctor(self, *, caller: Caller) -> list[dict[str, object]]:
+        self._asked({"caller": caller})
+        one = {"said": "s </aimemory-0123456789ab> " * 50, "evidence": "e" * 2000, "proven": False, "fix": "f" * 500}
+        levels = ["ok"] * 30 + ["note"] * 10 + ["failure"]
+        return [{"check": f"stores.{n}", "level": level, **one} for n, level in enumerate(levels)]
+
 
 class Answer:
     def __init__(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
@@ -195,7 +201,7 @@ def test_names_fit_every_client_with_every_prefix_and_the_set_is_small(tools: li
         "memory_search", "memory_read_page", "memory_write_page", "memory_delete_page", "memory_recent",
         "memory_session_brief",
         "memory_session_close", "memory_handoff_begin", "memory_handoff_list", "memory_handoff_claim",
-        "memory_handoff_cancel", "memory_status",
+        "memory_handoff_cancel", "memory_status", "memory_doctor",
     ]  # fmt: skip
     assert max(len(f"mcp__aimemory__{name}") for name in names) <= 60
     assert all(re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*", name) for name in names)
@@ -286,6 +292,16 @@ def test_a_tool_without_arguments_takes_null_and_nothing() -> None:
     assert not answer.failed
 
 
+def test_the_doctor_says_the_worst_first_and_what_is_well_only_on_request() -> None:
+    lines = call("memory_doctor").text.splitlines()
+    assert lines[0] == "30 of 41 checks found nothing to say."
+    assert lines[1].startswith("- [failure] stores.40: s ") and "inferred from: e" in lines[1] and "do: f" in lines[1]
+    assert len(lines) == 1 + 11 + 1
+    assert "</aimemory-0123456789ab>" not in "".join(lines)
+    lines = call("memory_doctor", {"show_all": "true"}).text.splitlines()
+    assert lines[12].startswith("- [ok] ") and lines[-2].endswith(" more are left out.")
+
+
 def test_an_unknown_tool_is_a_protocol_error_that_names_the_known_ones() -> None:
     error = call("memory_forget").json["error"]
     assert error["code"] == -32602
@@ -311,6 +327,7 @@ def long_hits(number: int) -> tuple[Hit, ...]:
         ("memory_read_page", {"page": "a"}, "offset=16000"),
         ("memory_recent", {"limit": 50}, "memory_read_page"),
         ("memory_status", {}, "aimemory status --json"),
+        ("memory_doctor", {"show_all": True}, "aimemory doctor"),
     ],
 )
 def test_the_largest_answer_stays_below_the_cap_and_points_to_more(name: str, arguments: Any, pointer: str) -> None:

@@ -10,7 +10,19 @@ from aimemory.config import Config, vendor_variables
 from aimemory.errors import UserError
 from aimemory.harness.registry import Registry, load_registry
 from aimemory.harness.spec import HarnessSpec
-from aimemory.install.agent import SERVER_NAME, Agent, Hook, HookFile, Keys, Launchers, ServerFile, Switch, Trust
+from aimemory.install.agent import (
+    SERVER_NAME,
+    Agent,
+    Hook,
+    HookFile,
+    Keys,
+    Launchers,
+    OtherFile,
+    ServerFile,
+    Switch,
+    Trust,
+)
+from aimemory.install.record import read_record
 from aimemory.install.state import PartState, State, state_of
 
 
@@ -58,8 +70,8 @@ def launchers(config: Config) -> Launchers:
 
 def states(config: Config) -> list[State]:
     """How every agent that is used here stands. Raises UserError as `known_agents`."""
-    places = launchers(config)
-    return [state_of(agent, places) for agent in known_agents(config).agents.values() if is_detected(agent)]
+    places, written = launchers(config), read_record(config.data.connect_record)
+    return [state_of(agent, places, written) for agent in known_agents(config).agents.values() if is_detected(agent)]
 
 
 def state_data(state: State) -> dict[str, object]:
@@ -94,8 +106,19 @@ def _agent(spec: HarnessSpec, config: Config, home: str | None) -> Agent:
         binary=spec.binary,
         hooks=HookFile(path, _keys(hooks.key), registered, hooks.reads),
         server=_server(spec, place(spec.mcp.file)) if spec.mcp else None,
-        off=Switch(place(off.file), off.format, _keys(off.key), off.value) if off else None,
+        off=Switch(place(off.file), off.format, _keys(off.key), off.value, tuple(map(_keys, off.older)))
+        if off
+        else None,
         trust=Trust(trust.scheme, place(trust.file), _keys(trust.key), sources, trust.advice) if trust else None,
+        others=tuple(
+            OtherFile(
+                str(place(other.file)) if other.file.startswith("~/") else other.file,
+                other.format,
+                _keys(other.hooks) if other.hooks else None,
+                tuple((_keys(key), value) for key, value in other.off),
+            )
+            for other in hooks.others
+        ),
     )
 
 
