@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from aimemory import points
 from aimemory.errors import Conflict, Damaged, Unavailable, UserError
 
 _SUN_PATH_BYTES = 100
@@ -145,10 +146,12 @@ def write_atomic(path: Path, content: bytes, mode: int = 0o600) -> None:
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
+        points.reached("file.temp-synced")
         Path(temp).replace(path)
     except BaseException:
         Path(temp).unlink(missing_ok=True)
         raise
+    points.reached("file.named")
     sync_dir(path.parent)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
+from aimemory import points
 from aimemory.errors import AimemoryError, Conflict
 from aimemory.handoff.handover import NOTHING, Handover
 from aimemory.handoff.used import takes
@@ -156,6 +157,7 @@ class Batons:
         about = sanitize_tree({"since": since_ns}) if since_ns is not None else NOTHING
         taken = await self._claims.note(HandoffOp.CLAIM, handoff, by, about)
         assert taken is not None
+        points.reached("handoff.claimed")
         if taken.page is None and taken.session is not None:
             await self._handover.write_taken(taken)
         return self._claims.get(handoff) or taken

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aimemory import points
 from aimemory.errors import AimemoryError
 from aimemory.facts.look import look
 from aimemory.handoff.generated import Generated, front_fields
@@ -188,8 +189,11 @@ class Closer:
         page = self._page(state, git, project, reason)
         target = await self._target(row, page, project)
         await self._note("intent", session, target.path, row.last_seq, reason)
+        points.reached("close.intended")
         await self._write(target, page, state)
+        points.reached("close.page-written")
         _, why = await self._handover.at_close(state, project, git, target.path, how)
+        points.reached("close.handed-over")
         await self._note("done", session, target.path, row.last_seq, reason, why)
         return target.path
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aimemory import points
 from aimemory.errors import Conflict, NotFound, Unavailable, UserError
 from aimemory.facts.look import look
 from aimemory.handoff.build import handoff_page, handoff_place, handoff_title, later
@@ -172,6 +173,7 @@ class Handover:
         """Done, cancelled or expired: in the journal, then in the page's `status`. Raises Conflict if it can't be."""
         after = await self._claims.note(op, handoff, by, _because(why))
         assert after is not None
+        points.reached("handoff.finished")
         await self._set_status(after)
         return after
 
@@ -236,6 +238,7 @@ class Handover:
                 HandoffOp.CANCEL, handoff.id, self._by_us(), _because("its page was deleted by hand"), must=False
             )
             return None, "its page was deleted by hand, so it is not written again"
+        points.reached("handoff.page-written")
         about = sanitize_tree(described(handoff, path) | {"why": how})
         done = await self._claims.note(HandoffOp.OPEN, handoff.id, self._by_us(handoff), about, must=False)
         if done is None and (final := self._claims.get(handoff.id)) is not None:

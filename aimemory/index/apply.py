@@ -313,7 +313,8 @@ update handoff set state = coalesce(?, state), changed_seq = ?, changed_at = ? w
 _INTENT = """
 insert into closing(id, session, seq, data) select value->>0, value->>1, value->>2, value->>3 from json_each(?)
 where true
-on conflict(id) do update set session = excluded.session, seq = excluded.seq, data = excluded.data, done_seq = null
+on conflict(id) do update set session = excluded.session, seq = excluded.seq, data = excluded.data, done_seq = null,
+    why = null
 """
 
 _DONE = """

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import aiosqlite
 
+from aimemory import points
 from aimemory.errors import AimemoryError, Damaged, Unavailable
 from aimemory.index.schema import DDL, SCHEMA
 
@@ -87,7 +88,9 @@ def set_aside(path: Path) -> Path:
     aside = path.with_name(f"{path.name}.set-aside")
     for side in _SIDE_FILES:
         path.with_name(path.name + side).unlink(missing_ok=True)
+    points.reached("index.side-files-removed")
     path.replace(aside)
+    points.reached("index.set-aside")
     return aside
 
 
@@ -120,7 +123,9 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
     try:
         db.execute("begin immediate")
         yield
+        points.reached("index.before-commit")
         db.execute("commit")
+        points.reached("index.committed")
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
         raise
     except sqlite3.DatabaseError as error:

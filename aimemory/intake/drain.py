@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from aimemory import points
 from aimemory.errors import Damaged, Unavailable, UserError
 from aimemory.intake.decide import Intake
 from aimemory.model.event import Delivery
@@ -54,6 +55,7 @@ class Drain:
             except (UserError, RecursionError):  # not to be understood, this time as little as the next
                 await asyncio.to_thread(self._set_aside, path)
                 continue
+            points.reached("spool.stored")
             await asyncio.to_thread(path.unlink, missing_ok=True)
             settled += 1
             if pulse is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from aimemory import datadir
+from aimemory import datadir, points
 from aimemory.errors import Unavailable
 from aimemory.journal.lines import BadLine, Line, decode, encode
 from aimemory.model.protocols import instant
@@ -129,12 +129,14 @@ class Journal:
         block = b"".join([encode(s, kind, at, data) for s, (kind, at, data) in zip(seqs, lines, strict=True)])
         try:
             _write_all(file.fileno(), block)
+            points.reached("journal.written")
             datadir.sync_fd(file.fileno())
         except OSError as error:
             self._cut_back(file, seqs[-1])
             raise Unavailable(f"The journal can't be written: {error.strerror}. Nothing was stored.") from error
         self._size += len(block)
         self.next_seq = seqs[-1] + 1
+        points.reached("journal.synced")
         return seqs
 
     def close(self) -> None:
@@ -156,6 +158,7 @@ class Journal:
         fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._file = os.fdopen(fd, "ab", buffering=0)
         self._size = 0
+        points.reached("journal.segment-begun")
         for made in (folder, folder.parent, self._root):
             datadir.sync_dir(made)
         return self._file
@@ -172,6 +175,7 @@ class Journal:
         if good < size:
             self.torn_bytes = size - good
             os.ftruncate(fd, good)
+            points.reached("journal.torn-cut")
             os.fsync(fd)
 
     def _cut_back(self, file: BinaryIO, last_tried: int) -> None:
@@ -252,9 +256,12 @@ def seal(root: Path) -> list[Path]:
                 target.flush()
                 os.fsync(target.fileno())
             temp.chmod(0o600)
+            points.reached("seal.packed")
             temp.replace(packed)
             datadir.sync_dir(path.parent)
+            points.reached("seal.named")
             made.append(packed)
         path.unlink()
+        points.reached("seal.plain-removed")
         datadir.sync_dir(path.parent)
     return made

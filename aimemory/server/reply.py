@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from aimemory import points
 from aimemory.brief.compose import BriefText, Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import AimemoryError
@@ -136,6 +137,7 @@ class Replies:
                 return b""
             ready.text = text
             if brief.offer is None or await self._offer(brief.offer.handoff, session, event):
+                points.reached("brief.offered")
                 await self._given_now(outcome, brief, is_due)
                 return text
             ready.text = b""
@@ -205,6 +207,7 @@ class Replies:
         self._remember(session, _Given(content, live, self._clock.now_ns()))
         self._counters.brief(event.harness, "given")
         await self._note(session, outcome, brief, content, live)
+        points.reached("brief.noted")
         for handoff in brief.news:
             party = self._party(session, event)
             await self._claims.note(HandoffOp.TELL, handoff.id, party, NOTHING, must=False, wait=False)

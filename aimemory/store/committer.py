@@ -58,6 +58,7 @@ class Committer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="committer")
         self._queue: list[Change] = []
         self._unsynced: set[str] = set()
+        self._in_step = False  # a crash may have come between a commit and the repository's own index
         self._wake = asyncio.Event()
         self._lock = asyncio.Lock()
         self.problem: str | None = None
@@ -74,6 +75,7 @@ class Committer:
 
     async def run(self, pulse: Pulse) -> None:
         """Commit in groups until cancelled."""
+        self._wake.set()
         while True:
             pulse.beat(queue=len(self._queue))
             await self._wake.wait()
@@ -85,7 +87,7 @@ class Committer:
             except AimemoryError as error:
                 pulse.fail(str(error))
                 await asyncio.sleep(_RETRY_S)
-            if self._queue or self._unsynced:
+            if self._queue or self._unsynced or not self._in_step:
                 self._wake.set()
 
     async def flush(self) -> int:
@@ -102,10 +104,11 @@ class Committer:
                     await self._in_thread(partial(self._commit, group))
                     left = left[len(group) :]
                     self._unsynced |= {c.path for c in group}
-                if self._unsynced:
+                if self._unsynced or not self._in_step:
                     paths = sorted(self._unsynced)
                     if await self._in_thread(lambda: self._open_repo().sync_index(paths)):
                         self._unsynced.clear()
+                        self._in_step = True
                 self.problem = None
             except AimemoryError as error:
                 self.problem = str(error)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from aimemory import points
 from aimemory.errors import Conflict, Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import deleted, written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, stats_of, touch_pages, upsert_pages
@@ -112,6 +113,7 @@ class Pages:
             self._check(path, expected)
             append(record)  # who wrote this version is known before it can be seen
             try:
+                points.reached("page.announced")
                 return self._files.write(path, raw, expected)
             except OSError as error:
                 append(self._line("write", path, expected, actor))  # what stands is the version before
@@ -139,6 +141,7 @@ class Pages:
             self._check(path, expected)
             append(record)
             try:
+                points.reached("page.deletion-announced")
                 self._files.delete(path, expected)
             except OSError as error:
                 append(self._line("write", path, expected, actor))

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 from typing import TypeVar
 
+from aimemory import points
 from aimemory.errors import AimemoryError, Unavailable
 from aimemory.index.apply import BATCH_LINES, apply_lines, batches
 from aimemory.index.connect import NeedsRebuild, open_writer, set_aside
@@ -274,7 +275,9 @@ class Projector:
                 apply_lines(db, batch)
                 lines += len(batch)
                 progress("lines", lines)
+                points.reached("rebuild.lines")
             self._take_pages(db, progress)
+            points.reached("rebuild.pages")
             db.execute("pragma wal_checkpoint(truncate)")
 
     def _change_over(self, fresh: Path) -> int:
@@ -286,8 +289,11 @@ class Projector:
             db.execute("pragma wal_checkpoint(truncate)")
         if self._db is not None:
             self._db.close()
+        points.reached("rebuild.built")
         _remove(self._path)
+        points.reached("rebuild.old-removed")
         fresh.replace(self._path)
+        points.reached("rebuild.named")
         _remove(fresh)
         self._db = open_writer(self._path)
         return applied

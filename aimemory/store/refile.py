@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from aimemory import points
 from aimemory.errors import AimemoryError, Conflict, Unavailable
 from aimemory.index.filed import last_project_line
 from aimemory.index.refile import moved_path
@@ -51,6 +52,7 @@ class Refiling:
             pages = self._pages_in(old)
             append(record)
             try:
+                points.reached("refile.rename-announced")
                 self._rename_files(old, new)
             except (OSError, AimemoryError) as error:
                 append(back)
@@ -74,6 +76,7 @@ class Refiling:
                     raise Conflict(f"There is a page at {new} already. Rename one of the two first.")
             append(record)
             try:
+                points.reached("refile.move-announced")
                 self._move_files(pages)
             except OSError as error:
                 raise Unavailable(
@@ -107,6 +110,7 @@ class Refiling:
         """Blocks. The folder, then the project's own page in it; what is done already is left."""
         if self._files.exists(old):
             self._files.rename(old, new)
+            points.reached("refile.folder-renamed")
         page = f"{new}/{old.partition('/')[2]}.md"
         renamed = moved_path(f"{old}/{old.partition('/')[2]}.md", old, new)
         if page != renamed and self._files.exists(page):
@@ -121,6 +125,7 @@ class Refiling:
         for old, new in pages.items():
             if self._files.exists(old) and not self._files.exists(new):
                 self._files.rename(old, new)
+                points.reached("refile.page-moved")
 
     def _line(self, said: dict[str, Any], actor: Actor) -> Record:
         who = {"user": actor.user, "machine": actor.machine, "harness": actor.harness, "by": actor.session}

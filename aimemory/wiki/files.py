@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from aimemory import points
 from aimemory.datadir import TEMP_PREFIX, sync_fd
 from aimemory.errors import Conflict, NotFound, TooLarge, UserError
 from aimemory.model.ids import Version, page_version
@@ -81,6 +82,7 @@ class WikiFiles:
             self._check(path, folder, name, expected)
             temp = self._temp_file(folder, name, data)
             try:
+                points.reached("page.temp-synced")
                 if expected is None:
                     self._move_new(path, folder, temp, name)
                 else:
@@ -89,6 +91,7 @@ class WikiFiles:
             except BaseException:
                 _unlink_if_there(temp, folder)
                 raise
+            points.reached("page.named")
             os.fsync(folder)
         return page_version(data)
 
@@ -99,6 +102,7 @@ class WikiFiles:
                 raise NotFound(f"There is no page {path} in the wiki: it is already gone.")
             self._check(path, folder, name, expected)
             os.unlink(name, dir_fd=folder)
+            points.reached("page.removed")
             os.fsync(folder)
 
     def rename(self, old: str, new: str) -> None:
@@ -112,6 +116,7 @@ class WikiFiles:
             if _is_there(target, new_name):
                 raise Conflict(f"There is something at {new} in the wiki already.")
             os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+            points.reached("page.moved")
             os.fsync(target)
             os.fsync(source)
 
@@ -172,6 +177,7 @@ class WikiFiles:
                 raise self._conflict(path, _read_at(path, folder, name)) from None
             os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
             return
+        points.reached("page.linked")
         os.unlink(temp, dir_fd=folder)
 
     @contextmanager
@@ -205,6 +211,7 @@ def _open_folder(path: str, parent: int, part: str, create: bool) -> int | None:
         raise _not_followed(path, part, error) from error
     try:
         os.mkdir(part, 0o700, dir_fd=parent)
+        points.reached("page.folder-made")
         os.fsync(parent)
     except FileExistsError:
         pass  # somebody made it meanwhile; what it is, the open tells

@@ -12,6 +12,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import FileMode
 
+from aimemory import points
 from aimemory.datadir import sync_fd
 from aimemory.errors import Unavailable
 from aimemory.wiki.locks import taken
@@ -32,6 +33,7 @@ def sync_index(repo: pygit2.Repository, head: pygit2.Commit, paths: Iterable[str
         if not free:
             return False
         try:
+            points.reached("git.index-locked")
             temp.unlink(missing_ok=True)
             index = pygit2.Index(
                 str(temp)
@@ -43,7 +45,9 @@ def sync_index(repo: pygit2.Repository, head: pygit2.Commit, paths: Iterable[str
                 index.write()
                 with temp.open("rb") as written:  # an index torn by power loss would have to be repaired by hand
                     sync_fd(written.fileno())
+                points.reached("git.index-written")
                 temp.replace(index_file)
+                points.reached("git.index-named")
         except (pygit2.GitError, OSError) as error:
             raise Unavailable(
                 f"{index_file} can't be brought in step ({error}). Commits go on; `git -C {worktree} reset` repairs it."

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import pygit2
 from pygit2.enums import ConfigLevel, FileMode, ReferenceType, RepositoryOpenFlag, RepositoryState
 
+from aimemory import points
 from aimemory.datadir import write_atomic
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
 from aimemory.model.protocols import Clock, SystemClock
@@ -91,6 +92,7 @@ class WikiRepo:
                 raise UserError(f"{path!a} is no page. Only pages are committed.")
         self._put_back_dropped()
         blobs = {path: None if raw is None else self._repo.create_blob(raw) for path, raw in changes.items()}
+        points.reached("git.blobs-written")
         return self._commit(blobs, (author_name, author_email), message, when_ns)
 
     def sync_index(self, paths: Iterable[str] | None = None) -> bool:
@@ -224,11 +226,14 @@ class WikiRepo:
             parents = [tip.commit.id] if tip.commit else []
             try:
                 made = self._repo.create_commit(None, by, through, text, tree, parents)
+                points.reached("git.commit-written")
                 self._objects.sync([*written, tree, made])
+                points.reached("git.objects-synced")
                 self._move_branch(tip, made, text.split("\n", 1)[0])
             except (pygit2.GitError, OSError, ValueError) as error:
                 self._wait_or_raise(tip, error)
                 continue
+            points.reached("git.branch-moved")
             self._last = made
             self._unsynced.update(blobs)
             return str(made)

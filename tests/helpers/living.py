@@ -40,13 +40,17 @@ class Daemon:
         }  # fmt: skip
 
     def start(self) -> "Daemon":
+        self.spawn()
+        self.wait(self.is_up, "the daemon answers")
+        return self
+
+    def spawn(self) -> None:
+        """Start the process and don't wait for an answer."""
         with (self.root / "stderr").open("ab") as errors:
             self.process = subprocess.Popen(
                 [*self.program, "serve"], env=self.env, cwd="/",
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
             )  # fmt: skip
-        self.wait(self.is_up, "the daemon answers")
-        return self
 
     def stop(self, number: int = signal.SIGTERM) -> float:
         """Signal the daemon and wait for its end; returns how long that took, in seconds."""
@@ -136,7 +140,7 @@ class Daemon:
     def cli(self, *arguments: str, cwd: Path | None = None, **more: object) -> subprocess.CompletedProcess:
         """Run the command line."""
         return subprocess.run(
-            [sys.executable, "-I", "-m", "aimemory", *arguments], env=self.env, cwd=cwd or self.home,
+            [*self.program, *arguments], env=self.env, cwd=cwd or self.home,
             capture_output=True, text=True, timeout=60, check=False, **more,
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
-from aimemory import __version__
+from aimemory import __version__, points
 from aimemory.config import Config
 from aimemory.datadir import sync_dir
 from aimemory.errors import Conflict, NotFound, Unavailable, UserError
@@ -73,6 +73,7 @@ def make_backup(config: Config, actor: Actor, clock: Clock, wanted: Wanted, prog
             raise Unavailable(
                 f"{folder} can't be written: {error.strerror}. Make room or name another place."
             ) from error
+        points.reached("backup.written")
         damage = check_archive(temp, progress).damage if wanted.verify else ()
         size, digest = os.fstat(fd).st_size, _sha256(temp)
         if name is not None:
@@ -174,6 +175,7 @@ def _publish(temp: Path, file: Path) -> None:
         if file.exists():
             raise Conflict(f"{file} exists already and was left as it is. Choose another name.") from None
         temp.rename(file)
+    points.reached("backup.named")
     sync_dir(file.parent)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 
+from aimemory import points
 from aimemory.datadir import AlreadyRunning, DataDir, instance_lock, sync_dir
 from aimemory.errors import Conflict, Unavailable, UserError
 from aimemory.model.protocols import Clock, instant
@@ -62,12 +63,14 @@ def restore_backup(archive: Path, target: Path, *, apply: bool, clock: Clock, pr
                 manifest = extract(archive, fresh, progress)
                 damage = check_restored(archive, fresh, manifest, progress)
                 kept = _take_along(target, fresh) if old else ()
+                points.reached("restore.written")
                 os.sync()  # tens of thousands of small files: asked for one by one it takes minutes
                 aside = _put_in_place(fresh, target, clock, is_occupied=old)
         except OSError as error:
             raise Unavailable(
                 f"{error.filename or target} can't be written: {error.strerror}. {target} is as it was."
             ) from error
+        points.reached("restore.in-place")
         if aside is not None:
             _take_spool_along(aside, target)  # hooks went on until the change-over
     return Restored(target, aside, manifest, damage, kept)
@@ -116,7 +119,9 @@ def _put_in_place(fresh: Path, target: Path, clock: Clock, *, is_occupied: bool)
         return None
     other, aside = _aside(target, clock, "restore"), _aside(target, clock, "before-restore")
     fresh.rename(other)  # out of the scratch folder, which is removed
+    points.reached("restore.beside")
     if exchange(other, target):
+        points.reached("restore.exchanged")
         other.rename(aside)
     else:
         target.rename(aside)

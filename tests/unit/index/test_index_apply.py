@@ -84,11 +84,13 @@ def test_any_cut_into_batches_gives_the_same_tables(db: sqlite3.Connection, obse
         observed(1, at_ns=50, cwd=None, process={"pid": 7, "started": 8, "boot": "b/1"}),
         observed(2, at_ns=10, cwd="/b", kind="prompt", native_session="n1"),
         Line(3, "intent", 60, {"id": "s1", "session": "s1", "page": "x.md"}),
-        Line(4, "done", 61, {"id": "s1", "session": "s1", "page": "x.md", "upto": 2}),
+        Line(4, "done", 61, {"id": "s1", "session": "s1", "page": "x.md", "upto": 2, "handoff": "because"}),
         observed(5, at_ns=70, kind="session-end", reason="exit"), observed(6, at_ns=65, session="s2", project="p2"),
         Line(7, "intent", 80, {"id": "s1", "session": "s1", "page": "x.md"}),
         Line(8, "page", 81, {"path": "x.md", "version": "v"}), Line(10, "future", 83, {"x": 1}),
         Line(11, "brief", 82, {"session": "s2", "project": "p2", "digest": "d", "chars": 9}),
+        Line(12, "project", 84, {"op": "move-session", "session": "s2", "from": "p2", "project": "p9", "pages": {}}),
+        observed(13, at_ns=90, session="s2", project="p2"),
     ]  # fmt: skip
     apply_lines(db, lines)
     whole = dump(db)
