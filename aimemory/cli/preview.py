@@ -4,8 +4,9 @@ Only reads: no hooks, no daemon, nothing in the data directory.
 """
 
 import asyncio
+import os.path
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
 
 import click
@@ -26,7 +27,8 @@ from aimemory.model.ids import ProjectId
 from aimemory.model.protocols import SystemClock, instant
 from aimemory.model.session import SessionState
 from aimemory.privacy import folders, sanitize
-from aimemory.privacy.capture import CaptureRules, rules_from_table, stricter
+from aimemory.privacy.capture import CaptureRules, stricter
+from aimemory.project.bounds import bounds_of
 from aimemory.project.resolve import Resolution, Resolver
 from aimemory.sessions.enrich import state_of, without_ignored, without_places
 
@@ -90,10 +92,11 @@ class _Preview:
         self._resolver = Resolver(config.home, temp_dirs=config.temp_dirs)
         self._began = time.monotonic()
         self.here: Resolution = self._resolver.resolve(folder)
-        rules, _ = rules_from_table(self.here.capture)
+        bounds = bounds_of(self.here, config.home)
         self._off = folders.read(str(config.data.folders_file))
         is_off = any(folders.off_by(self._off, path) is not None for path in (folder, self.here.place))
-        self._rules = CaptureRules("off") if is_off else stricter(CaptureRules(mode=config.capture.mode), rules)
+        self._rules = CaptureRules("off") if is_off else stricter(config.capture.mode, bounds.rules)
+        self._bounds = replace(bounds, rules=self._rules)
         self.reads: list[_Read] = []
         self.states: list[tuple[SessionState, str]] = []
         self.looked_at = 0
@@ -146,9 +149,9 @@ class _Preview:
         self.states.append((state, candidate.path))
 
     def _state(self, found: Transcript, candidate: Candidate) -> SessionState | None:
-        root = self.here.capture_root or self.here.root or ""
         found = without_places(
-            without_ignored(found, self._rules, root), lambda cwd: folders.off_by(self._off, cwd) is not None
+            without_ignored(found, self._bounds, os.path.realpath),
+            lambda cwd: folders.off_by(self._off, cwd) is not None,
         )
         return state_of(found, candidate.source.harness, ProjectId("preview"))
 

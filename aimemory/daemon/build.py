@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from aimemory import __version__
@@ -40,6 +41,7 @@ from aimemory.privacy.capture import CaptureRules, stricter
 from aimemory.privacy.folders import Folders
 from aimemory.privacy.worker import Worker
 from aimemory.processes import Processes
+from aimemory.project.bounds import Bounds
 from aimemory.project.resolve import Resolver
 from aimemory.server.app import App
 from aimemory.server.hook import HookRoute
@@ -95,7 +97,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )
     watcher = Watcher(pages, data.wiki)
     resolver = Resolver(config.home, temp_dirs=config.temp_dirs)
-    projects = Projects(resolver=resolver, files=files, pages=pages, reader=reader, clock=clock, actor=actor)
+    projects = Projects(
+        resolver=resolver, files=files, pages=pages, reader=reader, clock=clock, actor=actor, home=config.home
+    )
     pages.tell_of_projects(projects.reload)
 
     async def after_rebuild() -> None:
@@ -107,16 +111,16 @@ def build(config: Config, tightened: list[str]) -> Parts:
     folders = Folders(str(data.folders_file))
     registry = load_registry()
 
-    async def rules_of(session: SessionId, cwd: str | None) -> tuple[CaptureRules, str]:
+    async def bounds_of(session: SessionId, cwd: str | None) -> Bounds:
         filing = await projects.file(session, cwd)
         if folders.is_off(cwd, filing.place):
-            return CaptureRules(mode="off"), ""
-        return stricter(CaptureRules(mode=config.capture.mode), filing.rules), filing.root or ""
+            return Bounds(CaptureRules(mode="off"))
+        return replace(filing.bounds, rules=stricter(config.capture.mode, filing.bounds.rules))
 
     sessions = Sessions(
         reader,
         Transcripts(
-            lambda harness: registry.get(harness).transcript, rules_of, folders.is_off, config.home, config.harness_env
+            lambda harness: registry.get(harness).transcript, bounds_of, folders.is_off, config.home, config.harness_env
         ),
     )
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from aimemory.facts.shellwords import Lexer, Word
+from aimemory.model.shellwords import Lexer, Word
 
 MAX_DEPTH = 8
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")

@@ -14,6 +14,7 @@ from aimemory.privacy import Sanitized, sanitize, sanitize_payload
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # under the stub that module has another name, and importing it twice helps nobody
     from aimemory.hookclient.main import Call
+    from aimemory.hookclient.rules import Told
 
 SPOOL_DAYS = 30
 REJECTS_BYTES = 10 << 20
@@ -24,10 +25,11 @@ TEXT_BYTES = 1 << 18
 def keep(call: "Call", status: int | None) -> None:
     """Write the event into the spool, or into the rejects when the daemon refused it with this HTTP status.
 
-    Once per call. An event of a folder whose `.aimemory.toml` says `mode = "off"`, or that `aimemory off` names, is not
-    kept. Raises OSError when nothing can be written, not even the count.
+    Once per call. What the nearest `.aimemory.toml` forbids, and what happened where `aimemory off` holds, is not kept.
+    Raises OSError when nothing can be written, not even the count.
     """
-    if capture_is_off(call.cwd):
+    told = capture_told(call.cwd)
+    if told is not None and told.is_off:
         return
     spool = call.spool
     _make_folder(spool)
@@ -35,6 +37,14 @@ def keep(call: "Call", status: int | None) -> None:
         entry = entry_of(call, status)
         if is_switched_off(call, entry.value):
             return
+        if told is not None:
+            from aimemory.hookclient import rules
+
+            level = rules.level_of(entry.value, told)
+            if level == "drop":
+                return
+            if level == "metadata":
+                entry = entry.derive(rules.without_texts)
         content = entry.derive(serialise)
         if status is None:
             _write(call, spool, content, Limits(call.spool_bytes, SPOOL_DAYS, DROPPED_FILE))
@@ -77,10 +87,10 @@ def entry_of(call: "Call", status: int | None) -> Sanitized[SpoolFile]:
         return sanitize(raw, cap_bytes=TEXT_BYTES).derive(lambda text: entry(None, text))
 
 
-def capture_is_off(cwd: bytes | None) -> bool:
-    """Whether the nearest `.aimemory.toml` that sets `[capture] mode`, from `cwd` upwards, sets it to `off`.
+def capture_told(cwd: bytes | None) -> "Told | None":
+    """What the nearest `.aimemory.toml` with capture rules says, from `cwd` upwards; None where no file says anything.
 
-    A file that can't be read counts as silent: the daemon decides again when it drains.
+    A linked work tree goes on at its main one, where such a file may lie uncommitted.
     """
     folder = cwd
     while folder:
@@ -88,12 +98,24 @@ def capture_is_off(cwd: bytes | None) -> bool:
         if os.path.isfile(path):
             from aimemory.hookclient import rules  # its TOML parser is a third of this child's work, and seldom needed
 
-            mode = rules.capture_mode(path)
-            if mode is not None:
-                return mode == "off"
-        parent = os.path.dirname(folder)
-        folder = parent if parent != folder else None
-    return False
+            told = rules.told_by(path)
+            if told is not None:
+                return told
+        folder = _main_tree(folder) or os.path.dirname(folder)
+        if folder == os.path.dirname(folder):
+            return None
+    return None
+
+
+def _main_tree(folder: bytes) -> bytes | None:
+    """The main work tree of the linked one whose top this is."""
+    try:
+        with open(os.path.join(folder, b".git"), "rb") as file:
+            pointer = file.read(4096)
+    except OSError:  # a folder, or none
+        return None
+    main, mark, _ = pointer.removeprefix(b"gitdir:").strip().partition(b"/.git/worktrees/")
+    return main if mark and main != folder else None
 
 
 def is_switched_off(call: "Call", entry: SpoolFile) -> bool:

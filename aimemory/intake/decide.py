@@ -14,6 +14,7 @@ from aimemory.config import Config
 from aimemory.errors import AimemoryError, TooLarge, Unavailable, UserError
 from aimemory.harness.decode import decode
 from aimemory.harness.registry import Registry
+from aimemory.intake.capture import Capture, kept_by
 from aimemory.intake.counters import Counters
 from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
@@ -24,12 +25,13 @@ from aimemory.model.observation import event_data
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor, Project
 from aimemory.privacy import Sanitized, sanitize_payload, sanitize_tree
-from aimemory.privacy.capture import CaptureRules, Dropped, apply, stricter
+from aimemory.privacy.capture import Dropped
 from aimemory.privacy.folders import OFF_REASON, Folders
+from aimemory.privacy.mask import masked
 from aimemory.privacy.worker import Worker
 from aimemory.sessions.liveness import Start
 from aimemory.store.dedupe import Dedupe, Known
-from aimemory.store.projects import KEEP_ALL, Filing, Projects
+from aimemory.store.projects import Filing, Projects
 from aimemory.store.writer import Writer
 
 LIMIT_BYTES = 10 << 20
@@ -91,7 +93,7 @@ class Intake:
         self._own_root = str(config.data.root)
         self._session_ids: dict[tuple[str, str], SessionId] = {}
         self._deliveries: dict[tuple[str | None, ...], Sanitized[Delivery]] = {}
-        self._global_rules = CaptureRules(mode=config.capture.mode, ignore=())
+        self._capture = Capture(projects, config.capture.mode)
 
     async def take(self, delivery: Delivery, body: bytes, peer: int | None = None) -> Outcome:
         """Store one event; returns when it is durable, a duplicate, or dropped by a rule.
@@ -127,9 +129,16 @@ class Intake:
         filing = await self._projects.file(session, event.cwd)
         if filing.place != event.cwd and await self._is_off_by_a_link(event.cwd, filing.place):
             return self._dropped(event, OFF_REASON, session)
-        kept = self._apply_rules(decoded, filing)
+
+        def whole() -> Event:
+            return decode(payload, said, spec, prompt_bytes=_LEAF_BYTES, tool_bytes=_LEAF_BYTES).value
+
+        verdict = await self._capture.verdict(event, whole, filing, session, payload.value)
+        kept = kept_by(verdict, decoded)
         if isinstance(kept, Dropped):
             return self._dropped(event, kept.reason, session)
+        if verdict.level == "metadata":  # not even a digest of its texts
+            payload = payload.derive(masked)
         known = identify(event, payload, at_ns, session)
         found = await self._dedupe.find(known)
         if found is not None:
@@ -165,15 +174,6 @@ class Intake:
         if len(body) <= _INLINE_BYTES:
             return sanitize_payload(body, leaf_cap_bytes=_LEAF_BYTES)
         return await asyncio.wrap_future(self._worker.submit(body, _LEAF_BYTES))
-
-    def _apply_rules(self, decoded: Sanitized[Event], filing: Filing) -> Sanitized[Event] | Dropped:
-        if filing.rules is KEEP_ALL and self._global_rules == KEEP_ALL:
-            return decoded
-        rules = stricter(self._global_rules, filing.rules)
-        if rules.mode == "full" and not rules.ignore:
-            return decoded
-        verdict = apply(decoded.value, rules, filing.root or "")
-        return verdict if isinstance(verdict, Dropped) else decoded.derive(lambda _: verdict)
 
     def _is_switched_off(self, event: Event, session: SessionId | None) -> bool:
         """Whether nothing may be recorded where it happened, or where its session began: a step aside does not make

@@ -3,7 +3,7 @@
 What the remotes are is read by gitconfig.py; what it means for identity is decided by resolve.py.
 """
 
-# ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120
+# ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
 # os.path, because this runs for every folder of every event, and pathlib costs five times as much.
 
 import os
@@ -14,6 +14,8 @@ from itertools import takewhile
 
 from aimemory.project.ground import ancestors
 from aimemory.project.parsed import ParsedFiles, Unreadable
+
+_MAX_TREES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +118,21 @@ def main_top(common_dir: str, work_tree: str | None) -> str:
     if work_tree and "\0" not in work_tree:
         return os.path.realpath(os.path.join(common_dir, work_tree))
     return parent if name == ".bare" else common_dir
+
+
+def work_trees(common_dir: str, main: str) -> tuple[str, ...]:
+    """Tops of a repository's work trees, the main one first, also of those that are gone but not pruned."""
+    found = [main]
+    try:
+        names = sorted(os.listdir(f"{common_dir}/worktrees"))[:_MAX_TREES]
+    except OSError:
+        return (main,)
+    for name in names:
+        try:
+            with open(f"{common_dir}/worktrees/{name}/gitdir", encoding="utf-8") as file:
+                pointer = file.read(4097).strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        if pointer.startswith("/") and len(pointer) <= 4096:
+            found.append(os.path.realpath(os.path.dirname(pointer)))
+    return tuple(dict.fromkeys(found))

@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 
 from aimemory.model.scope import DEFAULT_WORKSPACE
 from aimemory.project.gitconfig import NO_CONFIG, GitConfig, read_git_config
-from aimemory.project.gitdir import Checkout, GitDirs, main_top
+from aimemory.project.gitdir import Checkout, GitDirs, main_top, work_trees
 from aimemory.project.ground import Ground, ancestors, nearest_folder, real_path
 from aimemory.project.identity import clean_name, directory_identity, normalize_remote, portable_name
 from aimemory.project.parsed import ParsedFiles
@@ -62,6 +62,8 @@ class Resolution:
     places: tuple[str, ...] = ()
     capture: Mapping[str, Any] = field(default_factory=dict)
     capture_root: str | None = None
+    capture_lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    trees: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
 
@@ -116,7 +118,8 @@ class Resolver:
             checkout=checkout.top if checkout else None,
             place=real,
             worktree=checkout.worktree if checkout else None,
-            capture=told.capture or {}, capture_root=told.capture_root,
+            capture=told.capture or {}, capture_root=told.capture_root, capture_lines=told.capture_lines,
+            trees=work_trees(checkout.common_dir, top) if checkout and top and told.capture else (),
             problems=(*problems, *told.problems), steps=tuple(steps),
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from aimemory.project.identity import clean_name, portable_name
 from aimemory.project.parsed import ParsedFiles, Unreadable
+from aimemory.project.tomllines import value_lines
 
 SETTINGS_FILE = ".aimemory.toml"
 _LIMIT_BYTES = 64 << 10
@@ -18,12 +19,13 @@ UNREADABLE_CAPTURE: Mapping[str, Any] = MappingProxyType({"mode": "metadata"})
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one file says; None where it says nothing. capture: its `[capture]` table as written."""
+    """What one file says; None where it says nothing. capture: its `[capture]` table as written; lines: where."""
 
     project: str | None = None
     workspace: str | None = None
     capture: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
+    lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def read_settings(path: str, data: bytes) -> Settings:
@@ -32,7 +34,8 @@ def read_settings(path: str, data: bytes) -> Settings:
     Never raises: every problem is a sentence that names the file.
     """
     try:
-        table = tomllib.loads(data.decode("utf-8"))
+        text = data.decode("utf-8")
+        table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         where = str(error).rpartition("(")[2].rstrip(")") if "(at " in str(error) else "not UTF-8 text"
         return _damaged(f"{path} is not valid TOML ({where}). It counts as absent, and only metadata is recorded.")
@@ -50,6 +53,7 @@ def read_settings(path: str, data: bytes) -> Settings:
         portable_name(workspace, "workspace") if workspace else None,
         None if capture is None else MappingProxyType(capture),
         tuple(problems),
+        value_lines(text, "capture", capture) if capture else {},
     )
 
 
@@ -77,6 +81,7 @@ class Told:
     workspace: str | None = None
     capture: Mapping[str, Any] | None = None
     capture_root: str | None = None
+    capture_lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -101,5 +106,5 @@ class SettingsFiles:
             if told.workspace is None:
                 told.workspace = found.workspace
             if found.capture is not None and told.capture is None:
-                told.capture, told.capture_root = found.capture, folder
+                told.capture, told.capture_root, told.capture_lines = found.capture, folder, found.lines
         return told

@@ -12,8 +12,8 @@ from aimemory.model.ids import ObservationId, ProjectId, Seq, SessionId, session
 from aimemory.model.observation import Observation
 from aimemory.model.session import SessionState
 from aimemory.privacy import sanitize
-from aimemory.privacy.capture import CaptureRules, Dropped
-from aimemory.privacy.capture import apply as keep_by
+from aimemory.privacy.capture import judge, metadata_of
+from aimemory.project.bounds import Bounds
 from aimemory.sessions.state import MESSAGE_CHARS, fold
 
 CLOSE_NS = 5_000_000_000
@@ -52,12 +52,24 @@ def state_of(transcript: Transcript, harness: str, project: ProjectId) -> Sessio
     return None if state is None else _finish(state, transcript)
 
 
-def without_ignored(transcript: Transcript, rules: CaptureRules, root: str) -> Transcript:
-    """The transcript without the events that capture would have dropped; the rules' paths are relative to `root`."""
-    if not rules.ignore:
+def without_ignored(transcript: Transcript, bounds: Bounds, real: Callable[[str], str]) -> Transcript:
+    """The transcript as capture would have kept it: without what touches ignored paths, without the text of others.
+
+    What answers such a call is treated as the call is, whatever it names itself. real: a path without links.
+    """
+    if not bounds.rules.has_paths:
         return transcript
-    kept = (keep_by(event, rules, root) for event in transcript.events)
-    return replace(transcript, events=tuple(event for event in kept if not isinstance(event, Dropped)))
+    verdicts = [judge(event, bounds.rules, bounds.tree, real).level for event in transcript.events]
+    calls = {
+        level: {e.call_id for e, v in zip(transcript.events, verdicts, strict=True) if v == level and e.call_id}
+        for level in ("drop", "metadata")
+    }
+    kept = []
+    for event, verdict in zip(transcript.events, verdicts, strict=True):
+        if verdict == "drop" or event.call_id in calls["drop"]:
+            continue
+        kept.append(metadata_of(event) if verdict == "metadata" or event.call_id in calls["metadata"] else event)
+    return replace(transcript, events=tuple(kept))
 
 
 def without_places(transcript: Transcript, is_off: Callable[[str | None], bool]) -> Transcript:

@@ -1,6 +1,7 @@
 """Session states read from the index: folded on demand, kept for the sessions that were asked for last."""
 
 import asyncio
+import os.path
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from aimemory.index.events import observations_of
 from aimemory.model.ids import SessionId
 from aimemory.model.session import SessionState
 from aimemory.model.transcript import TranscriptSource
-from aimemory.privacy.capture import CaptureRules
+from aimemory.project.bounds import Bounds
 from aimemory.sessions.enrich import enrich, without_ignored, without_places
 from aimemory.sessions.state import apply, fold
 from aimemory.store.reader import Reader
@@ -26,8 +27,8 @@ _SLACK_S = 5.0
 _THREADS = 4
 """Of our own, so that such files hold nobody else's work."""
 
-RulesOf = Callable[[SessionId, str | None], Awaitable[tuple[CaptureRules, str]]]
-"""The capture rules that hold for a session in a directory, and what their paths are relative to."""
+BoundsOf = Callable[[SessionId, str | None], Awaitable[Bounds]]
+"""What may be kept of a session in a directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Transcripts:
     whether nothing may be recorded of a directory; raises Unavailable when that can't be told."""
 
     source_of: Callable[[str], TranscriptSource | None]
-    rules_of: RulesOf
+    bounds_of: BoundsOf
     is_off: Callable[[str | None], bool]
     home: str
     env: Mapping[str, str]
@@ -96,9 +97,9 @@ class Sessions:
         where = self._transcripts
         if where is None or state.transcript_path is None:
             return Unknown("the hooks named none")
-        rules, root = await where.rules_of(state.id, state.cwd)
-        if rules.mode != "full":
-            return Unknown(f"capture of this project is {rules.mode}")
+        bounds = await where.bounds_of(state.id, state.cwd)
+        if bounds.rules.mode != "full":
+            return Unknown(f"capture of this project is {bounds.rules.mode}")
         path, native = state.transcript_path, state.native or None
 
         def read() -> Transcript | Unknown:
@@ -106,7 +107,7 @@ class Sessions:
             if isinstance(found, Unknown):
                 return found
             try:
-                return without_places(without_ignored(found, rules, root), where.is_off)
+                return without_places(without_ignored(found, bounds, os.path.realpath), where.is_off)
             except Unavailable as error:
                 return Unknown(str(error))
 

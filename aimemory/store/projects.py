@@ -7,10 +7,11 @@ a new project gets its page here.
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from aimemory.errors import AimemoryError, Conflict, NotFound, Unavailable, UserError
 from aimemory.index.events import session as session_row
@@ -18,7 +19,8 @@ from aimemory.model.ids import ProjectId, SessionId
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
-from aimemory.privacy.capture import CaptureRules, rules_from_table
+from aimemory.privacy.capture import LISTS
+from aimemory.project.bounds import Bounds, bounds_of
 from aimemory.project.identity import directory_identity, normalize_remote
 from aimemory.project.registry import UNFILED, Match, Registry
 from aimemory.project.resolve import Resolution, Resolver
@@ -29,22 +31,20 @@ from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.frontmatter import edit_field, render
 
 _SESSIONS = 5000
+_ELSEWHERE = 500
 _THREADS = 4
 _RESOLVE_S = 3.0
 _RULES_FRESH_NS = 2_000_000_000
-KEEP_ALL = CaptureRules(mode="full", ignore=())
+_NO_BOUNDS = Bounds()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """Where an event goes, and the capture rules that hold there. root: what the rules' paths are relative to.
-
-    place: the session's directory, without links.
-    """
+    """Where an event goes, and what the session's directory allows to be kept. place: that directory, without links."""
 
     project: Project
-    rules: CaptureRules = KEEP_ALL
-    root: str | None = None
+    bounds: Bounds = _NO_BOUNDS
     place: str | None = None
 
 
@@ -59,15 +59,18 @@ class Projects:
     """Answers "which project"; used on the event loop, resolves in threads."""
 
     def __init__(
-        self, *, resolver: Resolver, files: WikiFiles, pages: Pages, reader: Reader, clock: Clock, actor: Actor
-    ) -> None:
+        self, *, resolver: Resolver, files: WikiFiles, pages: Pages, reader: Reader, clock: Clock, actor: Actor,
+        home: str,
+    ) -> None:  # fmt: skip
         self._resolver = resolver
         self._files = files
         self._pages = pages
         self._reader = reader
         self._clock = clock
         self._actor = actor
+        self._home = home
         self._registry = Registry()
+        self._elsewhere: OrderedDict[str, tuple[Bounds, int]] = OrderedDict()
         self._sessions: OrderedDict[SessionId, _Kept] = OrderedDict()
         self._lock = asyncio.Lock()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="resolver")
@@ -146,14 +149,17 @@ class Projects:
         return time.monotonic_ns() - kept.checked_ns < _RULES_FRESH_NS
 
     async def _resolve(self, where: str) -> Resolution:
-        """What a directory says, looked at in threads of our own and not for long: it may lie on a share that hangs.
+        return await self.aside(partial(self._resolver.resolve, where))
+
+    async def aside(self, look: Callable[[], T]) -> T:
+        """Look at an event's directory in threads of our own, and not for long: it may lie on a share that hangs.
 
         Raises Unavailable when it can't be had: without its rules the event must not be stored.
         """
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(_RESOLVE_S):
-                return await loop.run_in_executor(self._threads, self._resolver.resolve, where)
+                return await loop.run_in_executor(self._threads, look)
         except TimeoutError:
             raise Unavailable(f"The directory of this event did not answer within {_RESOLVE_S:.0f} s.") from None
 
@@ -171,9 +177,24 @@ class Projects:
             project = await self._project_for(resolution)
         else:
             project = self._registry.by_id(project.id) or project
-        rules, problems = rules_from_table(resolution.capture) if resolution.capture else (KEEP_ALL, [])
-        self._note_problems(where, (*resolution.problems, *problems))
-        return Filing(project, rules, resolution.capture_root or resolution.root, resolution.place)
+        bounds = bounds_of(resolution, self._home, self._registry.paths(project.id))
+        self._note_problems(where, (*resolution.problems, *bounds.problems))
+        return Filing(project, bounds, resolution.place)
+
+    async def bounds_at(self, cwd: str) -> Bounds:
+        """What a directory allows, for events that a session has outside of its own; looked up again after 2 s."""
+        kept = self._elsewhere.get(cwd)
+        if kept is not None and time.monotonic_ns() - kept[1] < _RULES_FRESH_NS:
+            return kept[0]
+        resolution = await self._resolve(cwd)
+        match = self._registry.find(resolution)
+        places = self._registry.paths(match.project.id) if match else ()
+        bounds = bounds_of(resolution, self._home, places)
+        self._note_problems(cwd, (*resolution.problems, *bounds.problems))
+        self._elsewhere[cwd] = bounds, time.monotonic_ns()
+        if len(self._elsewhere) > _ELSEWHERE:
+            self._elsewhere.popitem(last=False)
+        return bounds
 
     async def _project_for(self, resolution: Resolution) -> Project:
         match = self._registry.find(resolution)
@@ -207,7 +228,7 @@ class Projects:
         resolution = await asyncio.to_thread(self._resolver.resolve, cwd, explicit)
         match = self._registry.find(resolution)
         project = match.project if match else self._registry.propose(resolution)
-        rules, problems = rules_from_table(resolution.capture)
+        bounds = bounds_of(resolution, self._home)
         steps = list(resolution.steps)
         if project is UNFILED:
             steps.append(f"So it belongs to no project; what happens here is kept under {UNFILED.path}.")
@@ -225,8 +246,12 @@ class Projects:
             "checkout": resolution.checkout,
             "worktree": resolution.worktree,
             "remote": resolution.remote,
-            "capture": {"mode": rules.mode, "ignore": list(rules.ignore)},
-            "problems": [*resolution.problems, *problems],
+            "capture": {
+                "mode": bounds.rules.mode,
+                **{name: list(getattr(bounds.rules, name).texts) for name in LISTS},
+                "file": bounds.file,
+            },
+            "problems": [*resolution.problems, *bounds.problems],
             "steps": steps,
         }
         clean: dict[str, Any] = sanitize_tree(answer).value

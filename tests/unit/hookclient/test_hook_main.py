@@ -15,8 +15,9 @@ import aimemory.hookclient.undelivered as undelivered
 from aimemory.datadir import DataDir
 from aimemory.hookclient.autostart import environment
 from aimemory.hookclient.main import Call, is_whole, quote
-from aimemory.hookclient.rules import capture_mode
-from aimemory.hookclient.undelivered import capture_is_off, keep
+from aimemory.hookclient.rules import level_of, told_by
+from aimemory.hookclient.undelivered import capture_told, keep
+from aimemory.model.spool import SpoolFile
 
 CLIENT = Path(main.__file__).parent
 ALLOWED = {"main", "posix", "sys", "select", "time", "_socket", "_signal"}
@@ -97,24 +98,43 @@ def test_daemon_listens_where_the_launcher_says(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("text", "mode"),
-    [('[capture]\nmode = "off"', "off"), ("[capture]\nmode = 1", None), ("capture = 1", None), ("", None), ("[", None)],
-)
-def test_capture_mode_is_read_leniently(tmp_path: Path, text: str, mode: str | None) -> None:
+    ("text", "level"),
+    [
+        ('[capture]\nmode = "off"', "drop"), ("[capture]\nmode = 1", "metadata"), ("capture = 1", "metadata"),
+        ("", None), ("[", "metadata"), ('[capture]\nignore = ["x["]', "metadata"), ('[capture]\nmode = "full"', "full"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_counts_as_strict(tmp_path: Path, text: str, level: str | None) -> None:
     path = tmp_path / ".aimemory.toml"
     path.write_text(text)
-    assert capture_mode(bytes(path)) == mode
+    told = told_by(bytes(path))
+    assert (None if told is None else level_of(spooled(), told)) == level
 
 
-def test_nearest_file_that_sets_the_mode_decides(tmp_path: Path) -> None:
+def spooled(body: object = None) -> SpoolFile:
+    return SpoolFile(harness="codex", event="PostToolUse", at_ns=1, pid=1, cwd=None, body=body or {"a": 1})
+
+
+def test_nearest_file_that_says_something_of_capture_decides(tmp_path: Path) -> None:
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)
     (tmp_path / ".aimemory.toml").write_text('[capture]\nmode = "off"')
-    (tmp_path / "a" / ".aimemory.toml").write_text('[project]\nname = "x"')
-    assert capture_is_off(bytes(deep))
+    (tmp_path / "a" / ".aimemory.toml").write_text('project = "x"')
+    told = capture_told(bytes(deep))
+    assert told is not None and told.is_off
     (tmp_path / "a" / ".aimemory.toml").write_text('[capture]\nmode = "full"')
-    assert not capture_is_off(bytes(deep))
-    assert not capture_is_off(None)
+    told = capture_told(bytes(deep))
+    assert told is not None and not told.is_off
+    assert capture_told(None) is None
+
+
+def test_linked_work_tree_is_held_to_the_rules_of_its_main_one(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / ".aimemory.toml").write_text('[capture]\nmode = "off"')
+    (tmp_path / "wt").mkdir()
+    (tmp_path / "wt" / ".git").write_text(f"gitdir: {tmp_path}/app/.git/worktrees/wt\n")
+    told = capture_told(bytes(tmp_path / "wt"))
+    assert told is not None and told.is_off
 
 
 def test_fault_in_the_sanitiser_is_counted_and_nothing_raw_is_kept(

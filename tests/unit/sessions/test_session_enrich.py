@@ -20,7 +20,9 @@ from aimemory.model.observation import Observation
 from aimemory.model.scope import Actor
 from aimemory.model.session import SessionState
 from aimemory.privacy import sanitize_tree
-from aimemory.privacy.capture import CaptureRules
+from aimemory.privacy.capture import CaptureRules, Tree
+from aimemory.privacy.ignore import Patterns
+from aimemory.project.bounds import Bounds
 from aimemory.sessions.digest import session_page
 from aimemory.sessions.enrich import enrich, state_of
 from aimemory.sessions.reader import Sessions, Transcripts
@@ -240,11 +242,11 @@ class Stored:
 
 
 def ask(home: Path, seen: Sequence[Observation], rules: CaptureRules = KEEP_ALL, off: str = "") -> SessionState:
-    async def rules_of(session, cwd):
-        return rules, "/w/app"
+    async def bounds_of(session, cwd):
+        return Bounds(rules, Tree("/w/app"))
 
     where = Transcripts(
-        lambda harness: REGISTRY.get(harness).transcript, rules_of, lambda cwd: cwd == off, str(home), {}
+        lambda harness: REGISTRY.get(harness).transcript, bounds_of, lambda cwd: cwd == off, str(home), {}
     )
     state = asyncio.run(Sessions(Stored(seen), where).enriched(seen[0].session))
     assert state is not None
@@ -291,7 +293,8 @@ def test_capture_rules_hold_for_transcripts_too(tmp_path: Path) -> None:
     path = lines.save(lines.place(tmp_path))
     seen = [on.start(after_s=1, transcript_path=str(path), native_session=SESSION), on.prompt("Fix it", after_s=2)]
     assert "make lint" in ask(tmp_path, seen).commands
-    assert list(ask(tmp_path, seen, CaptureRules(ignore=("secrets/",))).commands) == ["make lint"]
+    assert list(ask(tmp_path, seen, CaptureRules(ignore=Patterns(["secrets/"]))).commands) == ["make lint"]
+    assert list(ask(tmp_path, seen, CaptureRules(metadata=Patterns(["secrets/"]))).commands) == ["make lint"]
     told = ask(tmp_path, seen, CaptureRules(mode="metadata"))
     assert (told.commands, told.transcript) == ({}, "not read: capture of this project is metadata")
 
@@ -330,12 +333,12 @@ def test_a_transcript_that_hangs_holds_one_thread_however_often_it_is_asked_for(
     monkeypatch.setattr("aimemory.sessions.reader.read_transcript", hangs)
     monkeypatch.setattr("aimemory.sessions.reader._SLACK_S", 0.0)
 
-    async def rules_of(session, cwd):
-        return KEEP_ALL, "/w/app"
+    async def bounds_of(session, cwd):
+        return Bounds(KEEP_ALL, Tree("/w/app"))
 
     async def story() -> tuple[list[str | None], str | None]:
         where = Transcripts(
-            lambda harness: REGISTRY.get(harness).transcript, rules_of, lambda cwd: False, str(tmp_path), {}
+            lambda harness: REGISTRY.get(harness).transcript, bounds_of, lambda cwd: False, str(tmp_path), {}
         )
         sessions = Sessions(Stored(seen), where)
         told = [await sessions.enriched(seen[0].session, limit_s=0.01) for _ in range(6)]
