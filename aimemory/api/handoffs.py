@@ -178,6 +178,7 @@ class Handoffs:
             offered = brief.offer.handoff
             about = sanitize_tree(described(offered))
             if await self._claims.note(HandoffOp.OFFER, offered.id, by, about, must=False) is not None:
+                self._claims.given(offered.id, by.session, self._clock.now_ns())
                 break  # else it was taken by another just now
         return brief.text.value, name, where.how
 

@@ -188,10 +188,11 @@ class Batons:
         """What a stop left between event and claim."""
         for handoff in self._claims.live():
             for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
-                if await self._is_closed(offer.session):
-                    continue  # it would keep the handoff for ever: nothing closes it once more
+                since = self._claims.told_at_ns(handoff, offer.session)
+                if since is None or await self._is_closed(offer.session):
+                    continue  # it never read of it, or would keep it for ever: nothing closes it once more
                 for found in await self._reader.read(observations_of(offer.session)):
-                    if found.at_ns >= offer.at_ns and takes(found.event):
+                    if found.at_ns >= since and takes(found.event):
                         self._taking.setdefault(offer.session, _Taking(offer.session, found.event.harness, found.at_ns))
                         self._wake.set()
                         break

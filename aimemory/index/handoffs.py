@@ -28,6 +28,16 @@ def live_handoffs() -> Plan[list[HandoffEvent]]:
     return [_event(row) for row in rows]
 
 
+def told_offers() -> Plan[list[tuple[str, str, int]]]:
+    """Handoff, session and instant of each brief that followed an offer to its session, by seq; of live handoffs."""
+    rows = yield Statement(
+        """select e.handoff, b.session, b.at from handoff h join handoff_event e on e.handoff = h.id and e.op = 'offer'
+        join brief b on b.session = json_extract(e.data, '$.by.session') and b.seq > e.seq
+        where h.state in ('open', 'claimed') order by b.seq"""
+    )
+    return [(handoff, session, at_ns) for handoff, session, at_ns in rows]
+
+
 def handoff_events(handoffs: Sequence[str]) -> Plan[list[HandoffEvent]]:
     """All lines of these handoffs, by seq."""
     rows = yield Statement(

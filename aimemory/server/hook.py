@@ -6,6 +6,7 @@ print, possibly none; outcome, id and seq travel as headers.
 
 import json
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 from urllib.parse import unquote_plus
 
 from starlette.types import Message, Receive, Scope, Send
@@ -19,8 +20,19 @@ from aimemory.server.listen import peer_of
 _DRAIN_BYTES = 64 << 20
 """A client that is still sending can't read an answer: up to here what is too large is read and thrown away."""
 
-Reply = Callable[[Outcome, Delivery, Callable[[], Awaitable[bool]]], Awaitable[bytes]]
-"""Makes the bytes to print for a stored event; given a way to ask whether the client still listens."""
+
+class Reply(Protocol):
+    """What the bytes to print are."""
+
+    async def __call__(
+        self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]]
+    ) -> bytes:
+        """The bytes for a stored event; given a way to ask whether the client still listens."""
+        ...
+
+    async def sent(self, outcome: Outcome) -> None:
+        """They were handed over."""
+        ...
 
 
 class HookRoute:
@@ -67,6 +79,8 @@ class HookRoute:
         if outcome.seq is not None:
             headers.append((b"x-aimemory-seq", str(outcome.seq).encode()))
         await _respond(send, 200, text, b"application/octet-stream", headers)
+        if text:
+            await self._reply.sent(outcome)
 
 
 def parse_delivery(query: bytes) -> Delivery:

@@ -7,7 +7,7 @@ too late, or that nobody waits for any more, counts as not given: the session's 
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from aimemory import points
@@ -65,9 +65,23 @@ class _Given:
 
 @dataclass(slots=True)
 class _Ready:
-    """The bytes to print, once a handoff in them is being offered: from then on the session has it, printed or not."""
+    """The bytes to print, once a handoff in them is being offered: from then on they are given, however slow the disk.
+
+    brief: what they say. is_due: whether it is the session's brief, or what came after one.
+    """
 
     text: bytes = b""
+    brief: BriefText | None = None
+    is_due: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """A brief on its way to its session, given at this instant; `given` is what is remembered of it."""
+
+    brief: BriefText
+    given: _Given
+    at_ns: int
 
 
 class Replies:
@@ -89,6 +103,7 @@ class Replies:
         self._counters = counters
         self._given: OrderedDict[SessionId, _Given] = OrderedDict()
         self._awaits: OrderedDict[SessionId, None] = OrderedDict()
+        self._sending: dict[SessionId, _Sending] = {}
 
     async def __call__(
         self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]]
@@ -100,7 +115,8 @@ class Replies:
             async with asyncio.timeout(_LATE_NS / 1e9):
                 return await self._reply(outcome, delivery, still_listening, ready)
         except TimeoutError:
-            if ready.text:
+            if ready.text and ready.brief is not None:
+                self._give(outcome, ready.brief, ready.is_due)
                 return ready.text
             self._counters.brief(harness, "late")
         except Exception as error:  # the event is stored all the same; status tells of what failed
@@ -109,6 +125,24 @@ class Replies:
             self._counters.brief(harness, "failed")
         self._await_next(outcome)
         return b""
+
+    async def sent(self, outcome: Outcome) -> None:
+        """The bytes were handed to the session's hook: make durable that it was told.
+
+        Not before: a crash in between would leave a session that counts as told, and that nobody told anything.
+        """
+        sending = self._sending.pop(outcome.session, None) if outcome.session is not None else None
+        if sending is None or outcome.session is None or outcome.event is None:
+            return
+        try:
+            points.reached("brief.sent")
+            await self._note(outcome.session, outcome, sending)
+            points.reached("brief.noted")
+            for handoff in sending.brief.news:
+                party = self._party(outcome.session, outcome.event)
+                await self._claims.note(HandoffOp.TELL, handoff.id, party, NOTHING, must=False, wait=False)
+        except (AimemoryError, OSError):  # after a restart it is told once more
+            self._counters.brief(outcome.event.harness, "failed")
 
     async def _reply(
         self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]], ready: _Ready
@@ -135,10 +169,10 @@ class Replies:
                 self._await_next(outcome)
                 self._counters.brief(event.harness, "late")
                 return b""
-            ready.text = text
+            ready.text, ready.brief, ready.is_due = text, brief, is_due
             if brief.offer is None or await self._offer(brief.offer.handoff, session, event):
                 points.reached("brief.offered")
-                await self._given_now(outcome, brief, is_due)
+                self._give(outcome, brief, is_due)
                 return text
             ready.text = b""
         return b""  # whatever was offered was taken by others in this very moment; the next prompt tells
@@ -195,7 +229,8 @@ class Replies:
     def _party(self, session: SessionId, event: Event) -> Party:
         return Party(session, event.harness, self._actor.user, self._actor.machine)
 
-    async def _given_now(self, outcome: Outcome, brief: BriefText, is_due: bool) -> None:
+    def _give(self, outcome: Outcome, brief: BriefText, is_due: bool) -> None:
+        """From here on, in this process, the session knows what the brief says."""
         event, session = outcome.event, outcome.session
         assert event is not None and session is not None
         before = self._given.get(session)
@@ -204,13 +239,12 @@ class Replies:
             content = before.content
         elif before is not None and event.reason in _GOES_ON:  # told of what is newer only
             live = (*live, *(one for one in before.live if one not in live))
-        self._remember(session, _Given(content, live, self._clock.now_ns()))
+        given, at_ns = _Given(content, live, self._clock.now_ns()), self._clock.now_ns()
+        self._remember(session, given)
         self._counters.brief(event.harness, "given")
-        await self._note(session, outcome, brief, content, live)
-        points.reached("brief.noted")
-        for handoff in brief.news:
-            party = self._party(session, event)
-            await self._claims.note(HandoffOp.TELL, handoff.id, party, NOTHING, must=False, wait=False)
+        self._sending[session] = _Sending(brief, given, at_ns)
+        if brief.offer is not None:
+            self._claims.given(brief.offer.handoff.id, session, at_ns)
 
     async def _is_due(self, outcome: Outcome) -> bool:
         event, session = outcome.event, outcome.session
@@ -239,15 +273,14 @@ class Replies:
     def _is_late(self, delivery: Delivery) -> bool:
         return delivery.at_ns is not None and self._clock.now_ns() - delivery.at_ns > _LATE_NS
 
-    async def _note(
-        self, session: SessionId, outcome: Outcome, brief: BriefText, content: str, named: Sequence[SessionId]
-    ) -> None:
+    async def _note(self, session: SessionId, outcome: Outcome, sending: _Sending) -> None:
+        content, named = sending.given.content, sending.given.live
         project = outcome.project.id if outcome.project else None
         harness = outcome.event.harness if outcome.event else None
         said = {"session": session, "project": project, "harness": harness, "digest": content}
         live = {"live": list(named)} if named else {}
-        data = brief.text.derive(lambda text: {**said, "chars": len(text), **live})
-        await self._writer.record(Record("brief", self._clock.now_ns(), data))
+        data = sending.brief.text.derive(lambda text: {**said, "chars": len(text), **live})
+        await self._writer.record(Record("brief", sending.at_ns, data))
 
     def _remember(self, session: SessionId, given: "_Given") -> None:
         self._awaits.pop(session, None)

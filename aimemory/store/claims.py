@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from aimemory.errors import Conflict, Unavailable
-from aimemory.index.handoffs import handoff_events, live_handoffs
+from aimemory.index.handoffs import handoff_events, live_handoffs, told_offers
 from aimemory.journal.lines import Record
 from aimemory.model.handoff import FINAL, Handoff, HandoffId, HandoffOp, HandoffState, Party
 from aimemory.model.ids import ProjectId, SessionId
@@ -42,9 +42,10 @@ class Claims:
         self._refusal = refusal
         self._changes_nothing = changes_nothing
         self._known: dict[HandoffId, Handoff] = {}
+        self._told: dict[tuple[HandoffId, SessionId], int] = {}
         self._loaded = asyncio.Event()
         self.awaiting: dict[SessionId, int] = {}
-        """Sessions that hold an offer of an open handoff: since when, in ns."""
+        """Sessions that hold an offer of an open handoff and were told of it: since when, in ns."""
 
     async def load(self) -> None:
         """Read what is open from the index, once it shows all that was written before this start."""
@@ -57,6 +58,8 @@ class Claims:
             after = self._apply(self._known.get(known), event.data, event.at_ns)
             if after is not None:
                 self._known[known] = after
+        for handoff, session, at_ns in await self._reader.read(told_offers()):
+            self._told.setdefault((HandoffId(handoff), SessionId(session)), at_ns)
         self._look_for_offers()
         self._loaded.set()
 
@@ -102,7 +105,20 @@ class Claims:
 
     def offered_to(self, session: SessionId) -> list[Handoff]:
         """What this session was told of and does not have, open or taken by another."""
-        return [h for h in self.live() if h.offered_at_ns(session) is not None and h.holder != session]
+        return [h for h in self.live() if self.told_at_ns(h, session) is not None and h.holder != session]
+
+    def told_at_ns(self, handoff: Handoff, session: SessionId) -> int | None:
+        """From when on what this session does takes the handoff; None while it can't have read of it.
+
+        An offer is durable before its brief is given: a crash, or a disk that fails, may come in between.
+        """
+        offered, told = handoff.offered_at_ns(session), self._told.get((handoff.id, session))
+        return None if offered is None or told is None else max(offered, told)
+
+    def given(self, handoff: HandoffId, session: SessionId, at_ns: int) -> None:
+        """The session is being given the brief that tells it of this offer."""
+        self._told.setdefault((handoff, session), at_ns)
+        self._look_for_offers()
 
     async def note(
         self, op: HandoffOp, handoff: HandoffId, by: Party, about: Sanitized[dict[str, Any]], *, must: bool = True,
@@ -153,10 +169,12 @@ class Claims:
         awaiting: dict[SessionId, int] = {}
         for handoff in list(self._known.values()):  # `find` may add one meanwhile, from another thread
             for offer in handoff.offers if handoff.state is HandoffState.OPEN else ():
-                awaiting[offer.session] = min(offer.at_ns, awaiting.get(offer.session, offer.at_ns))
+                if (since := self.told_at_ns(handoff, offer.session)) is not None:
+                    awaiting[offer.session] = min(since, awaiting.get(offer.session, since))
         self.awaiting = awaiting
 
     def _forget_old(self) -> None:
         final = [h for h in list(self._known.values()) if h.state in FINAL]
         for old in sorted(final, key=lambda h: h.changed_at_ns)[: max(0, len(final) - _KEPT_FINAL)]:
             del self._known[old.id]
+            self._told = {key: at_ns for key, at_ns in self._told.items() if key[0] != old.id}

@@ -388,6 +388,7 @@ def test_a_claim_that_a_kill_interrupted_is_finished_at_the_next_start(daemon, a
     Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
     codex = Agent(daemon, "codex", "x1", app)
     assert "is offered to you" in codex.start()
+    daemon.wait(lambda: daemon.lines("brief"), "that it was told is on disk")
     daemon.kill()
     # The event reached the spool only: the agent goes on while nobody listens.
     daemon.data.down_marker.touch()

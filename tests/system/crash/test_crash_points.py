@@ -196,7 +196,7 @@ SCENARIOS = {
         "git.index-written", "git.index-named",
     ],
     closing: ["close.intended", "close.page-written", "handoff.page-written", "close.handed-over"],
-    brief: ["brief.offered", "brief.noted"],
+    brief: ["brief.offered", "brief.sent", "brief.noted"],
     claim: ["handoff.claimed"],
     handoff_done: ["handoff.finished"],
     rename: ["refile.rename-announced", "page.moved", "refile.folder-renamed"],

@@ -36,12 +36,12 @@ class Clock:
 
 
 class Known:
-    """Claims that are these; what is noted is kept."""
+    """Claims that are these; what is noted is kept. told: whether an offer reached its session."""
 
     is_ready = True
 
-    def __init__(self, *handoffs):
-        self.handoffs, self.awaiting, self.noted = list(handoffs), {}, []
+    def __init__(self, *handoffs, told=True):
+        self.handoffs, self.awaiting, self.noted, self.told = list(handoffs), {}, [], told
 
     async def load(self):
         pass
@@ -50,7 +50,10 @@ class Known:
         return self.handoffs
 
     def offered_to(self, session):
-        return [one for one in self.handoffs if one.offered_at_ns(session) is not None]
+        return [one for one in self.handoffs if self.told_at_ns(one, session) is not None]
+
+    def told_at_ns(self, handoff, session):
+        return handoff.offered_at_ns(session) if self.told else None
 
     def get(self, handoff):
         return next(one for one in self.handoffs if one.id == handoff)
@@ -127,6 +130,14 @@ def test_at_the_start_what_a_session_did_takes_the_handoff_it_was_offered_unless
     assert going_on.noted == [(HandoffOp.CLAIM, "h1", "s2")]
     made, pages = batons(over, CLOSED)
     assert run(made, lambda: pages.written) and over.noted == []
+
+
+def test_an_offer_whose_brief_never_left_the_daemon_takes_nothing_at_the_start():
+    offered = replace(OPEN, page="a.md", offers=(Offer("s2", 5),))
+    untold = Known(offered, taken("h2"), told=False)
+    made, pages = batons(untold)
+
+    assert run(made, lambda: pages.written) and untold.noted == []
 
 
 def test_what_a_closed_session_holds_is_settled_and_what_a_live_one_holds_is_left():

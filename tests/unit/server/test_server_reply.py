@@ -46,7 +46,7 @@ class Nothing:
     """An index without rows, and a journal that keeps all it is given; `held` stops it."""
 
     def __init__(self):
-        self.lines, self.held, self.offers = [], None, []
+        self.lines, self.held, self.offers, self.told = [], None, [], []
 
     async def read(self, plan):
         plan.close()
@@ -57,14 +57,17 @@ class Nothing:
 
     async def record(self, record):
         self.lines.append(record)
-        if self.held:
-            await self.held.wait()
+
+    def given(self, handoff, session, at_ns):
+        self.told.append((handoff, session))
 
     def offered_to(self, session):
         return []
 
     async def note(self, op, handoff, by, about, **_):
         self.offers.append(handoff)
+        if self.held:
+            await self.held.wait()
         return OFFERED
 
 
@@ -120,10 +123,23 @@ def test_what_was_offered_is_printed_though_the_journal_is_slow(monkeypatch):
     async def story():
         made, parts, _ = replies(offer)
         parts.held = asyncio.Event()
-        return await ask(made), parts.offers
+        return await ask(made), parts
 
-    text, offers = asyncio.run(story())
-    assert b"All is well." in text and offers == ["h1"]
+    text, parts = asyncio.run(story())
+    assert b"All is well." in text and parts.offers == ["h1"] and parts.told == [("h1", "s2")]
+
+
+def test_that_a_session_was_told_is_noted_when_it_was_and_not_before():
+    async def story():
+        made, parts, _ = replies(told)
+        await ask(made)
+        before = list(parts.lines)
+        await made.sent(Outcome("stored", session="s2", project=PROJECT, event=Event(
+            harness="claude-code", event="SessionStart", kind=EventKind.SESSION_START, cwd="/w"
+        )))  # fmt: skip
+        return before, [(line.type, line.data.value["session"]) for line in parts.lines]
+
+    assert asyncio.run(story()) == ([], [("brief", "s2")])
 
 
 def test_a_brief_is_given_again_where_the_conversation_is_gone_and_not_where_it_is_kept():
