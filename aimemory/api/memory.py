@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from aimemory.api.capture import CaptureFace
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
@@ -78,7 +79,7 @@ class Memory:
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
         folders: Folders, repair: Callable[[Find, Where], Repair], links: Callable[[Find, Where], Links],
-        undoing: Undoing, refile: Refile,
+        undoing: Undoing, refile: Refile, capture: CaptureFace,
         status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -98,6 +99,7 @@ class Memory:
         self.links = links(self._page_at, self._near)
         self.undoing = undoing
         self.refile = refile
+        self.capture = capture
 
     # -- finding -----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from aimemory.cli.client import Client
+from aimemory.cli.explain import explain_capture
 from aimemory.cli.output import clean, counted, examples, json_option, note, print_json, translated
 from aimemory.cli.pages import here
 from aimemory.config import load_config
@@ -38,6 +39,9 @@ def where(directory: str | None, as_json: bool) -> None:
 @click.group()
 def project() -> None:
     """List projects, or put right what was filed wrongly."""
+
+
+project.add_command(explain_capture)
 
 
 @project.command("list", epilog="Example: aimemory project list --json")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from aimemory import __version__
 from aimemory.api import Memory
+from aimemory.api.capture import CaptureFace
 from aimemory.api.handoffs import MCP, Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
@@ -232,6 +233,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         composer=composer, faces=faces, callers=callers, folders=folders, repair=repair,
         links=lambda find, near: Links(find=find, where=near, reader=reader),
         undoing=Undoing(pages=pages, history=page_history, reader=reader, callers=callers, actor=actor),
+        capture=CaptureFace(projects=projects, folders=folders, config=config),
         refile=Refile(
             refiling=refiling, projects=projects, history=page_history, reader=reader, callers=callers, actor=actor
         ),

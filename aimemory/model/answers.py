@@ -214,6 +214,48 @@ class Refiled:
 
 
 @dataclass(frozen=True, slots=True)
+class CaptureRule:
+    """One rule of a `.aimemory.toml`: mode, or a pattern. problem: why it can't be used."""
+
+    setting: str
+    value: str
+    line: int | None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureVerdict:
+    """level: full, metadata or drop. rule: the setting that decided. pattern, line, path: of it. said: in words."""
+
+    level: str
+    rule: str | None
+    pattern: str | None
+    line: int | None
+    path: str | None
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureView:
+    """What holds in a directory. file: the settings file in force. off_by: the folder that `aimemory off` names.
+
+    settings_mode: `capture.mode` of the program's settings. work_trees: where the same rules hold.
+    """
+
+    directory: str
+    project: str
+    project_how: str
+    file: str | None
+    off_by: str | None
+    settings_mode: str
+    settings_file: str | None
+    rules: tuple[CaptureRule, ...]
+    problems: tuple[str, ...]
+    work_trees: tuple[str, ...]
+    verdict: CaptureVerdict
+
+
+@dataclass(frozen=True, slots=True)
 class RecentItem:
     """One thing that happened. when: RFC 3339. path: None for what has no page, such as a live session."""
 

@@ -13,6 +13,7 @@ from aimemory.api import Memory
 from aimemory.errors import NotFound, UserError
 from aimemory.model.answers import Caller
 from aimemory.server.listen import peer_of
+from aimemory.server.oversight import OversightApi
 from aimemory.server.repair import RepairApi
 from aimemory.server.request import CALLER, caller_of, json_body, whole_number
 
@@ -39,6 +40,7 @@ class Api:
             Route("/api/v1/page/links", self.page_links),
             Route("/api/v1/links", self.link_faults),
             *RepairApi(self._memory.repair, self._memory.undoing, self._memory.refile).routes(),
+            *OversightApi(self._memory.capture).routes(),
             Route("/api/v1/brief", self.brief),
             Route("/api/v1/where", self.where),
             Route("/api/v1/projects", self.projects),

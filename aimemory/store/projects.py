@@ -181,9 +181,9 @@ class Projects:
         self._note_problems(where, (*resolution.problems, *bounds.problems))
         return Filing(project, bounds, resolution.place)
 
-    async def bounds_at(self, cwd: str) -> Bounds:
-        """What a directory allows, for events that a session has outside of its own; looked up again after 2 s."""
-        kept = self._elsewhere.get(cwd)
+    async def bounds_at(self, cwd: str, *, fresh: bool = False) -> Bounds:
+        """What a directory allows, for events outside of their session's; looked up anew after 2 s or if `fresh`."""
+        kept = None if fresh else self._elsewhere.get(cwd)
         if kept is not None and time.monotonic_ns() - kept[1] < _RULES_FRESH_NS:
             return kept[0]
         resolution = await self._resolve(cwd)

@@ -132,3 +132,39 @@ def test_a_file_with_a_pattern_that_cannot_be_used_is_named_with_its_line_in_sta
     assert CANARY not in all_bytes(daemon.data.root)
     (problem,) = [found for found in daemon.status()["problems"] if "x[" in found]
     assert f"{where}/.aimemory.toml: line 4" in problem
+
+
+@pytest.mark.promise("P12.130")
+def test_explain_capture_names_the_rule_with_its_line_and_records_nothing(daemon, where, tmp_path):
+    def explained(*arguments, **more):
+        done = daemon.cli("project", "explain-capture", *arguments, "--json", **more)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    found = explained(str(where), "--command", "cd secrets && cat x")
+    assert (found["file"], found["project"]) == (f"{where}/.aimemory.toml", "default/app")
+    assert [(r["setting"], r["value"], r["line"]) for r in found["rules"]] == [
+        ("ignore", "secrets/**", 2), ("ignore", "*.pem", 2), ("metadata", "infra/**", 3),
+    ]  # fmt: skip
+    verdict = found["verdict"]
+    assert (verdict["level"], verdict["rule"], verdict["pattern"], verdict["line"]) == (
+        "drop",
+        "ignore",
+        "secrets/**",
+        2,
+    )
+    assert set(found["work_trees"]) == {str(where), str(tmp_path / "tree")}
+    assert explained(str(where), "--path", "src/a")["verdict"]["level"] == "full"
+    assert explained(str(where), "--path", f"{tmp_path}/tree/infra/a")["verdict"]["line"] == 3
+    event = json.dumps(tool(where, "Read", file_path="door/x"))
+    assert explained("--event", "claude-code:PostToolUse", input=event)["verdict"]["pattern"] == "secrets/**"
+
+    (where / ".aimemory.toml").write_text('[capture]\n# no\nmode = "metadata"\nonly = ["src/**",\n  "a["]\n')
+    plain = daemon.cli("project", "explain-capture", cwd=where)
+    assert "line 3    mode      metadata" in plain.stdout and "line 5    only      a[" in plain.stdout
+    assert f"names, times and outcomes only: mode ({where}/.aimemory.toml line 3)" in plain.stdout
+    assert f"{where}/.aimemory.toml: line 5: [capture] only: the pattern 'a['" in plain.stderr
+    daemon.cli("off", cwd=where)
+    assert f"`aimemory off {where}` holds" in explained(cwd=where)["verdict"]["said"]
+    assert daemon.cli("project", "explain-capture", "--event", "x", input="{}").returncode == 2
+    assert daemon.lines("observation") == []
