@@ -52,6 +52,7 @@ class DataDir:
         self.connect_backups: Path = root / "backups" / "connect"
         self.folders_file: Path = root / "folders.json"
         self.edits: Path = root / "edits"
+        self.conflicts: Path = root / "conflicts"
 
     @property
     def socket(self) -> Path:

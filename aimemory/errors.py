@@ -44,15 +44,21 @@ class Unauthorized(Forbidden):
 
 
 class Conflict(AimemoryError):
-    """Someone else was first. `current` is the text that stands now, `version` its token, where there is one."""
+    """Someone else was first. `current` is the text that stands now, `version` its token, where there is one.
+
+    `kept` is the id of the conflict copy that holds what could not be written.
+    """
 
     exit_code = 3
     http_status = 409
 
-    def __init__(self, message: str, *, current: str | None = None, version: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, current: str | None = None, version: str | None = None, kept: str | None = None
+    ) -> None:
         super().__init__(message)
         self.current = current
         self.version = version
+        self.kept = kept
 
 
 class Unavailable(AimemoryError):

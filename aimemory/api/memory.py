@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from aimemory.api.capture import CaptureFace
+from aimemory.api.conflicts import ConflictCopies
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
@@ -29,14 +30,17 @@ from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.privacy.folders import Folders
 from aimemory.recall.answer import Request, search
 from aimemory.sessions.caller import CallerSessions
+from aimemory.store.merging import Merging
 from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.wiki.frontmatter import edit_field, render, split
+from aimemory.wiki.merge import keep_form
 from aimemory.wiki.names import slug
 
 WRITABLE_KINDS = ("decision", "gotcha", "concept", "procedure", "note", "rule")
+GENERATED_KINDS = ("session", "handoff")
 EVERYWHERE = "*"
 """As a project: all of them."""
 
@@ -79,7 +83,7 @@ class Memory:
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
         folders: Folders, repair: Callable[[Find, Where], Repair], links: Callable[[Find, Where], Links],
-        undoing: Undoing, refile: Refile, capture: CaptureFace,
+        undoing: Undoing, refile: Refile, capture: CaptureFace, merging: Merging, conflicts: ConflictCopies,
         status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -100,6 +104,8 @@ class Memory:
         self.undoing = undoing
         self.refile = refile
         self.capture = capture
+        self.conflicts = conflicts
+        self._merging = merging
 
     # -- finding -----------------------------------------------------------------------------------------------------
 
@@ -155,7 +161,7 @@ class Memory:
         """
         where = await self._where(project, caller, must=False)
         path = await self._find(page, where)
-        text, version = await self._pages.read(path)
+        text, version = await self._merging.read(path)
         info = await self._info(path)
         start = max(0, min(offset, len(text)))
         end = min(len(text), start + max(1, max_chars))
@@ -172,9 +178,9 @@ class Memory:
         """Create a page, or replace the body of the one at `path` whose version is `version`.
 
         A new page gets its place from project, kind and title unless `path` names one. Replacing keeps the front matter
-        byte for byte but for title, tags and `updated`; a text that begins with front matter is the whole page.
-        Raises Conflict, with the current text, when the page is not at `version`; UserError for arguments that can't be
-        used.
+        byte for byte but for title, tags and `updated`; a text that begins with front matter is the whole page. Where
+        the page is not at `version` any more, both changes are merged if they don't touch; else Conflict is raised with
+        the current text, and what was given is kept. Raises UserError for arguments that can't be used.
         """
         _check_writing(title, body, kind)
         if project == EVERYWHERE:
@@ -185,15 +191,17 @@ class Memory:
         harness = caller.harness or (of.row.harness if of.row else None)
         who = replace(self._actor, harness=harness, session=of.session)
         given = sanitize_tree({"title": " ".join(title.split()), "body": body, "tags": list(tags)})
+        base = None
         if version is not None:
             if path is None:
                 raise UserError("A version belongs to a page: give its path too.")
             place, expected = path, Version(version)
-            text, current = await self._pages.read(place)
-            if current == expected:
-                content = given.derive(lambda g: self._changed(text, g))
-            else:
+            base = await self._merging.base(place, expected)
+            if base is None:
                 content = given.derive(lambda g: str(g["body"]))  # refused below, with the text that stands
+            else:
+                before = base
+                content = given.derive(lambda g: self._changed(before, g))
         else:
             home = where.project or self._projects.unfiled
             await self._projects.ensure(home)
@@ -202,14 +210,16 @@ class Memory:
                 self._check_place(path)
             place = path or f"{home.path}/{_FOLDERS[kind]}/{self._name(given.value['title'])}"
             content = given.derive(lambda g: self._new(g, kind, place, who))
-        written = await self._pages.write(
-            place, content, expected=expected, actor=who, summary="Update" if expected else "Add", walk_first=True
-        )
+        known = await self._info(place)
+        generated = known is not None and known.kind in GENERATED_KINDS  # then it is not made anew any more
+        written = await self._merging.write(
+            place, content, base=base, expected=expected, actor=who, summary="Update" if expected else "Add",
+            op="edit" if generated else "write",
+        )  # fmt: skip
         info = await self._info(place)
         return Written(
-            path=place, id=info.id if info else "", version=written, project=where.name, project_how=where.how,
-            created=expected is None,
-            redacted=dict(given.counts),
+            path=place, id=info.id if info else "", version=written.version, project=where.name,
+            project_how=where.how, created=expected is None, redacted=dict(given.counts), merged=written.merged,
         )  # fmt: skip
 
     # -- briefs, projects, status ------------------------------------------------------------------------------------
@@ -372,12 +382,10 @@ class Memory:
         parts = split(text)
         body: str = given["body"].strip() + "\n"
         if _front_of(body) is not None:
-            text = body  # the whole page, as it was read
+            text = keep_form(text, body)  # the whole page, as it was read
         else:
-            if parts.newline == "\r\n":
-                body = body.replace("\r\n", "\n").replace("\n", "\r\n")
             gap = parts.body[: len(parts.body) - len(parts.body.lstrip("\r\n"))]
-            text = text[: len(text) - len(parts.body)] + gap + body
+            text = text[: len(text) - len(parts.body)] + gap + keep_form(parts.body.lstrip("\r\n"), body)
         return self._with_fields(text, {"title": given["title"], "tags": given["tags"] or None}, "updated")
 
     def _with_fields(self, text: str, fields: Mapping[str, Any], dated: str) -> str:

@@ -10,11 +10,12 @@ from aimemory.index.links import pages_linking_to
 from aimemory.index.pagelines import paths_named
 from aimemory.index.pages import page as page_info
 from aimemory.model.answers import Caller, Deletion, PageChange, PageChanges, Written
-from aimemory.model.ids import Version, page_version
+from aimemory.model.ids import Version
 from aimemory.model.protocols import rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.privacy import Sanitized, sanitize, sanitize_tree
 from aimemory.sessions.caller import CallerSessions
+from aimemory.store.merging import Merging
 from aimemory.store.pagerows import is_project_page
 from aimemory.store.pages import Pages
 from aimemory.store.past import PageHistory, PastVersion
@@ -41,8 +42,9 @@ class Repair:
 
     def __init__(
         self, *, find: Find, where: Where, pages: Pages, history: PageHistory, projects: Projects, reader: Reader,
-        callers: CallerSessions, actor: Actor,
+        callers: CallerSessions, actor: Actor, merging: Merging,
     ) -> None:  # fmt: skip
+        self._merging = merging
         self._find = find
         self._where = where
         self._pages = pages
@@ -59,8 +61,9 @@ class Repair:
     ) -> Written:
         """Replace a page's whole text, front matter included, as a person would in the file.
 
-        Raises Conflict, with the current text, when the page is not at `version`; UserError where the page holds what
-        looks like a secret, which a write through us would take out.
+        What somebody changed since `version` is merged where the two don't touch. Raises Conflict, with the current
+        text, where they do; UserError where the page holds what looks like a secret, which a write through us would
+        take out.
         """
         path, where = await self._find(page, project, caller)
         if not text.strip():
@@ -70,10 +73,9 @@ class Repair:
                 f"{path} holds what looks like a secret ({self._pages.held[path]}), and writing it here would take "
                 "that out. Edit the file itself."
             )
-        standing, current = await self._pages.read(path)
-        if page_version(standing.encode("utf-8")) != current:
-            raise UserError(f"{path} is no UTF-8, so a copy would damage it. Edit the file itself.")
-        return await self._write(path, sanitize(text), Version(version), caller, where, "Edit", "edit")
+        await self._merging.editable(path)
+        base = await self._merging.base(path, Version(version))
+        return await self._write(path, sanitize(text), Version(version), caller, where, "Edit", "edit", base)
 
     async def set_field(
         self, *, page: str, key: str, value: str | Sequence[str] | None, caller: Caller, project: str | None = None
@@ -85,14 +87,14 @@ class Repair:
         if key in ("id", "type"):
             raise UserError(f"{key!r} says what the page is and stays as it is.")
         path, where = await self._find(page, project, caller)
-        text, version = await self._pages.read(path)
+        text, version = await self._merging.editable(path)
         given = sanitize_tree({"value": value if value is None or isinstance(value, str) else list(value)})
         content = given.derive(lambda g: edit_field(text, key, g["value"]))
         if content.value == text:
             info = await self._reader.read(page_info(path))
             name = where.project.path if where.project else None
             return Written(path, info.id if info else "", version, name, where.how, False)
-        return await self._write(path, content, version, caller, where, f"Set {sanitize(key).value}", "edit")
+        return await self._write(path, content, version, caller, where, f"Set {sanitize(key).value}", "edit", text)
 
     async def delete_page(
         self, *, page: str, caller: Caller, project: str | None = None, version: str | None = None,
@@ -135,7 +137,7 @@ class Repair:
         wanted = _chosen(path, found, version)
         text = _decoded(path, wanted, await self._history.content(path, wanted))
         expected = found[0].version if exists else None
-        return await self._write(path, sanitize(text), expected, caller, where, "Restore", "restore")
+        return await self._write(path, sanitize(text), expected, caller, where, "Restore", "restore", None)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -221,17 +223,16 @@ class Repair:
 
     async def _write(
         self, path: str, content: Sanitized[str], expected: Version | None, caller: Caller, where: Located,
-        summary: str, op: str,
+        summary: str, op: str, base: str | None,
     ) -> Written:  # fmt: skip
-        written = await self._pages.write(
-            path, content, expected=expected, actor=await self._actor_of(caller), summary=summary, walk_first=True,
-            op=op,
-        )  # fmt: skip
+        written = await self._merging.write(
+            path, content, base=base, expected=expected, actor=await self._actor_of(caller), summary=summary, op=op
+        )
         info = await self._reader.read(page_info(path))
         project = self._projects.name_of(info.project) if info else where.project.path if where.project else None
         return Written(
-            path=path, id=info.id if info else "", version=written, project=project, project_how=where.how,
-            created=expected is None, redacted=dict(content.counts),
+            path=path, id=info.id if info else "", version=written.version, project=project, project_how=where.how,
+            created=expected is None, redacted=dict(content.counts), merged=written.merged,
         )  # fmt: skip
 
     async def _actor_of(self, caller: Caller) -> Actor:

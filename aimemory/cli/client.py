@@ -201,7 +201,7 @@ def _raise(status: int, body: Any) -> None:
     error = body.get("error", {}) if isinstance(body, dict) else {}
     message = error.get("message") or f"The daemon answered with status {status}."
     if error.get("type") == "Conflict":
-        raise Conflict(message, current=error.get("current"), version=error.get("version"))
+        raise Conflict(message, current=error.get("current"), version=error.get("version"), kept=error.get("kept"))
     if error.get("type") == "Busy":
         raise Busy(message)
     raise _ERRORS.get(error.get("type", ""), AimemoryError)(message)

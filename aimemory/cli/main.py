@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "delete": ("repair", "Take a page away; it can be brought back."),
     "undelete": ("repair", "Bring back a deleted page, or an earlier version."),
     "history": ("repair", "The versions of a page: when, who, what."),
+    "conflicts": ("conflicts", "Texts that could not be written since the page had changed."),
     "undo": ("undo", "Take back what a session wrote to pages."),
     "links": ("links", "What a page links to and what links to it; links that lead nowhere."),
     "recent": ("pages", "What was written or recorded last."),

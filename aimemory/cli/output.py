@@ -49,6 +49,8 @@ def translated(command: F) -> F:
             note(f"aimemory: {error}")
             if isinstance(error, Conflict) and error.version:
                 note(f"aimemory: the page is now at version {error.version}.")
+            if isinstance(error, Conflict) and error.kept:
+                note(f"aimemory: what you wrote is kept; `aimemory conflicts {error.kept}` shows it.")
             sys.exit(error.exit_code)
         except BrokenPipeError:
             sys.stderr.close()

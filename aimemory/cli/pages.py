@@ -130,9 +130,16 @@ def write(title: str, body: str | None, tags: tuple[str, ...], as_json: bool, **
         return
     click.echo(written["path"])
     note(f"{'Created' if written['created'] else 'Replaced'}; version {written['version']}.")
+    note_merged(written)
     if written["redacted"]:
         kinds = ", ".join(f"{count} × {kind}" for kind, count in written["redacted"].items())
         note(f"Taken out before it was stored: {kinds}.")
+
+
+def note_merged(written: dict[str, Any]) -> None:
+    """Says so where somebody else's change is in the page too."""
+    if written.get("merged"):
+        note("Somebody had changed the page since that version; both changes are in it now.")
 
 
 @click.command(epilog=examples("aimemory recent", "aimemory recent -k observation -n 50"))

@@ -12,9 +12,10 @@ import click
 
 from aimemory.cli.client import Client
 from aimemory.cli.output import clean, json_option, note, print_json, translated
-from aimemory.cli.pages import here, project_option
+from aimemory.cli.pages import here, note_merged, project_option
 from aimemory.config import Config, load_config
 from aimemory.errors import AimemoryError, Conflict, UserError
+from aimemory.privacy import sanitize
 
 
 @click.command(
@@ -75,6 +76,9 @@ def _edited(config: Config, client: Client, found: dict[str, Any]) -> dict[str, 
         body = {"page": found["path"], "text": text, "version": found["version"], "cwd": here()}
         written: dict[str, Any] = client.post("/api/v1/page/edit", body)
     except Conflict as error:
+        if error.kept and sanitize(text).value == text:  # the conflict copy has all of it
+            copy.unlink()
+            raise
         message = f"{error} Your text is kept in {copy}; `aimemory edit` the page again and take over what you need."
         raise Conflict(message, current=error.current, version=error.version) from error
     except AimemoryError as error:
@@ -194,6 +198,7 @@ def _print_written(written: dict[str, Any], as_json: bool, did: str) -> None:
         return
     click.echo(clean(written["path"]))
     note("Nothing was changed." if written.get("unchanged") else f"{did}; version {written['version']}.")
+    note_merged(written)
     _note_redacted(written["redacted"].items())
 
 

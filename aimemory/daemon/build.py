@@ -8,6 +8,7 @@ from pathlib import Path
 from aimemory import __version__
 from aimemory.api import Memory
 from aimemory.api.capture import CaptureFace
+from aimemory.api.conflicts import ConflictCopies
 from aimemory.api.handoffs import MCP, Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
@@ -54,7 +55,9 @@ from aimemory.sessions.reader import Sessions, Transcripts
 from aimemory.store.actor import load_actor, load_key
 from aimemory.store.claims import Claims
 from aimemory.store.committer import Committer
+from aimemory.store.conflicts import Conflicts
 from aimemory.store.dedupe import Dedupe, Known
+from aimemory.store.merging import Merging
 from aimemory.store.pagerows import take_pages
 from aimemory.store.pages import Pages
 from aimemory.store.past import PageHistory
@@ -96,6 +99,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
     pages = Pages(
         files=files, writer=writer, projector=projector, reader=reader, committer=committer, clock=clock, actor=actor
     )
+    conflicts = Conflicts(data.conflicts, clock)
+    conflicts.load()
+    merging = Merging(pages=pages, committer=committer, conflicts=conflicts)
     watcher = Watcher(pages, data.wiki)
     resolver = Resolver(config.home, temp_dirs=config.temp_dirs)
     projects = Projects(
@@ -221,7 +227,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     def repair(find: Find, near: Where) -> Repair:
         return Repair(
             find=find, where=near, pages=pages, history=page_history, projects=projects, reader=reader, callers=callers,
-            actor=actor,
+            actor=actor, merging=merging,
         )  # fmt: skip
 
     refiling = Refiling(files=files, pages=pages, projects=projects, claims=claims, reader=reader, clock=clock)
@@ -237,7 +243,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         refile=Refile(
             refiling=refiling, projects=projects, history=page_history, reader=reader, callers=callers, actor=actor
         ),
-        status=lambda: status_of(parts),
+        merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages), status=lambda: status_of(parts),
         examine=lambda **seen: [finding.as_data() for finding in examine(look(config, **seen))],
     )  # fmt: skip
     replies = Replies(
@@ -253,8 +259,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )
     parts = Parts(
         config=config, clock=clock, actor=actor, journal=journal, writer=writer, projector=projector, reader=reader,
-        committer=committer, pages=pages, projects=projects, watcher=watcher, closer=closer, batons=batons,
-        worker=worker, counters=counters,
+        committer=committer, pages=pages, conflicts=conflicts, projects=projects, watcher=watcher, closer=closer,
+        batons=batons, worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, automatic=automatic,
         memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, state=state, stopping=stopping,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from aimemory.privacy.worker import Worker
 from aimemory.server.app import App
 from aimemory.server.late import LateMcp
 from aimemory.store.committer import Committer
+from aimemory.store.conflicts import Conflicts
 from aimemory.store.dedupe import Dedupe
 from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
@@ -57,6 +58,7 @@ class Parts:
     reader: Reader
     committer: Committer
     pages: Pages
+    conflicts: Conflicts
     projects: Projects
     watcher: Watcher
     closer: Closer

@@ -38,7 +38,10 @@ def status_of(parts: "Parts") -> dict[str, Any]:
             "damage": list(projector.damage),
         },
         "git": {"head": committer.head, "waiting": committer.waiting, "problem": committer.problem},
-        "wiki": {"held": parts.pages.held, "problem": parts.pages.last.problem, "watch_problem": parts.watcher.problem},
+        "wiki": {
+            "held": parts.pages.held, "problem": parts.pages.last.problem, "watch_problem": parts.watcher.problem,
+            "conflicts": len(parts.conflicts.unsettled), "conflicts_dropped": parts.conflicts.dropped,
+        },
         "spool": state.spool,
         "backup": parts.automatic.as_data(),
         "capture": parts.counters.as_data(),
@@ -80,6 +83,7 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         f"{path} looks as if it held a secret ({kinds}); it is not committed until that is gone."
         for path, kinds in parts.pages.held.items()
     ]
+    found += _conflicts(parts)
     if problem := parts.automatic.problem():
         found.append(problem)
     if parts.watcher.problem:
@@ -93,4 +97,18 @@ def _problems(parts: "Parts", now: int) -> list[str]:
             found.append(f"Task {pulse.name} failed at {rfc3339_local(pulse.error_ns)}: {pulse.error}")
         if pulse.state == "dead":
             found.append(f"Task {pulse.name} is dead; `aimemory restart` starts it again.")
+    return found
+
+
+def _conflicts(parts: "Parts") -> list[str]:
+    copies, dropped = parts.conflicts.unsettled, parts.conflicts.dropped
+    found = []
+    if copies:
+        many = "1 text" if len(copies) == 1 else f"{len(copies)} texts"
+        found.append(
+            f"{many} could not be written since the page had changed, the last for {copies[0].path}. "
+            "`aimemory conflicts` shows what was kept."
+        )
+    if dropped:
+        found.append(f"{dropped} conflict copies nobody had looked at were given up for newer ones.")
     return found

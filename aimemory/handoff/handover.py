@@ -27,7 +27,7 @@ from aimemory.store.claims import Claims
 from aimemory.store.pages import Pages
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
-from aimemory.wiki.frontmatter import edit_field, render
+from aimemory.wiki.frontmatter import render
 
 _GIT_TIMEOUT_S = 2.0
 _MAX_HANDOFFS = 1000
@@ -188,11 +188,7 @@ class Handover:
         if handoff.page is None:
             return
         try:
-            text, version = await self._pages.read(handoff.page)
-            changed = sanitize(edit_field(text, "status", handoff.state.value))
-            await self._pages.write(
-                handoff.page, changed, expected=version, actor=self._actor, summary=f"Handoff {handoff.state}"
-            )
+            await self._generated.set_field(handoff.page, "status", handoff.state.value, f"Handoff {handoff.state}")
         except (NotFound, Conflict, UserError, Unavailable):  # the journal has it; the page is a person's by now
             return
 

@@ -75,7 +75,8 @@ class BriefRow:
 class WrittenRow:
     """The last recorded write of a path. before: the version recorded before that one.
 
-    op: `write` by us or through us, `edit` and `restore` by a person's command, `delete`, `move`.
+    op: `write` by us or through us, `add` for what we added to a page that isn't ours to make anew, `edit` and
+    `restore` by a person's command, `delete`, `move`.
 
     A line is written before the file is: after a crash between the two the version before still stands.
     """

@@ -53,7 +53,8 @@ class PageView:
 class Written:
     """A page write that is durable. created: False when an existing page was changed.
 
-    redacted: how many things of each kind were taken out of the text before it was stored.
+    redacted: how many things of each kind were taken out of the text before it was stored. merged: somebody had changed
+    the page since the version that was given; both changes are in it, so its text is not the one that was sent.
     """
 
     path: str
@@ -63,6 +64,40 @@ class Written:
     project_how: str
     created: bool
     redacted: Mapping[str, int] = field(default_factory=dict)
+    merged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictCopy:
+    """A text that could not be written since its page had changed. at: RFC 3339. summary: what it was to do.
+
+    expected: the version that its writer had read; None for a page that was to be new. stands: the version that stood
+    instead; None where the page was gone. size: bytes of the text. redacted: how many things were taken out of it.
+    settled: its writer has written the page since.
+    """
+
+    id: str
+    path: str
+    at: str
+    user: str
+    harness: str | None
+    session: str | None
+    summary: str
+    expected: str | None
+    stands: str | None
+    size: int
+    redacted: int = 0
+    settled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictView:
+    """A conflict copy with its text, and how that differs from the page as it stands (unified; "" for a page that is
+    gone)."""
+
+    copy: ConflictCopy
+    text: str
+    diff: str
 
 
 @dataclass(frozen=True, slots=True)

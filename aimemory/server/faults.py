@@ -13,11 +13,12 @@ log = logging.getLogger(__name__)
 
 
 def error_response(error: AimemoryError) -> Response:
-    """`{"error": {"type", "message"}}`; a conflict adds the current text and version, a full queue Retry-After."""
+    """`{"error": {"type", "message"}}`; a conflict adds the current text, its version and the id of
+    the conflict copy (`kept`), a full queue Retry-After."""
     body: dict[str, object] = {"type": type(error).__name__, "message": str(error)}
     headers = {}
     if isinstance(error, Conflict):
-        body |= {"current": error.current, "version": error.version}
+        body |= {"current": error.current, "version": error.version, "kept": error.kept}
     if isinstance(error, Busy):
         headers["retry-after"] = str(error.retry_after_s)
     if error.http_status == 401:

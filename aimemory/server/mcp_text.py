@@ -76,9 +76,16 @@ def written_text(written: Written) -> str:
             _project_line(written.project, written.project_how),
             f"{did} {_line(written.path, 400)}",
             f"id {_line(written.id, 100)} · version {_line(written.version, 100)} (needed to change it again)",
+            *([_MERGED] if written.merged else []),
             *(["Taken out before it was stored: " + ", ".join(written.redacted)] if written.redacted else []),
         ]
     )
+
+
+_MERGED = (
+    "Somebody had changed the page since the version you gave. The changes don't touch, so both are in it now: read it "
+    "again before you rely on its text."
+)
 
 
 def deleted_text(deleted: Deletion) -> str:
@@ -193,6 +200,8 @@ def conflict_text(error: Conflict, *, deleting: bool = False) -> str:
         parts.append(
             "Nothing was written. Read the page again, put your change into that text and write it with its version."
         )
+    if error.kept:
+        parts.append(f"The text you sent is kept for the user as conflict copy {_line(error.kept, 40)}.")
     return "\n".join(parts)
 
 

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from aimemory.api import Memory
 from aimemory.errors import NotFound, UserError
 from aimemory.model.answers import Caller
+from aimemory.server.conflicts import ConflictsApi
 from aimemory.server.listen import peer_of
 from aimemory.server.oversight import OversightApi
 from aimemory.server.repair import RepairApi
@@ -39,6 +40,7 @@ class Api:
             Route("/api/v1/page", self.write, methods=["POST"]),
             Route("/api/v1/page/links", self.page_links),
             Route("/api/v1/links", self.link_faults),
+            *ConflictsApi(self._memory.conflicts).routes(),
             *RepairApi(self._memory.repair, self._memory.undoing, self._memory.refile).routes(),
             *OversightApi(self._memory.capture).routes(),
             Route("/api/v1/brief", self.brief),

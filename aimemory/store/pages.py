@@ -82,6 +82,10 @@ class Pages:
         raw, version = await asyncio.to_thread(self._files.read, check_page_path(path))
         return raw.decode("utf-8", "replace"), version
 
+    async def read_bytes(self, path: str) -> tuple[bytes, Version]:
+        """As `read`, byte for byte."""
+        return await asyncio.to_thread(self._files.read, check_page_path(path))
+
     async def existing(self, paths: Sequence[str]) -> set[str]:
         """Those of these pages that lie on the disk now."""
         return await asyncio.to_thread(lambda: {path for path in paths if (self._files.root / path).is_file()})
@@ -91,12 +95,13 @@ class Pages:
         return await asyncio.to_thread(self._files.version, check_page_path(path))
 
     async def write(
-        self, path: str, content: Sanitized[str], *, expected: Version | None, actor: Actor, summary: str,
-        walk_first: bool = False, op: str = "write",
+        self, path: str, content: Sanitized[str] | Sanitized[bytes], *, expected: Version | None, actor: Actor,
+        summary: str, walk_first: bool = False, op: str = "write",
     ) -> Version:  # fmt: skip
         """Create (`expected` None) or replace a page; returns the new version when it is durable and indexed.
 
-        op: what the journal calls it; `edit` and `restore` are a person's own text, as if typed into the file.
+        op: what the journal calls it; `edit` and `restore` are a person's own text, as if typed into the file, `add` is
+        what we added to one.
         walk_first: take in what changed outside before; for writes that somebody asked for. The page itself is compared
         with the disk in any case. Raises Conflict, with the current text, when the page is not at `expected`; NotFound
         when it is gone.
@@ -106,7 +111,7 @@ class Pages:
             raise UserError("The page's path looks as if it held a secret. Choose another name.")
         if walk_first:
             await self.reconcile()
-        raw = content.derive(lambda text: text.encode("utf-8"))
+        raw = content.derive(_as_bytes)
         record = self._line(op, path, page_version(raw.value), actor)
 
         def operation(append: Append) -> Version:
@@ -116,12 +121,12 @@ class Pages:
                 points.reached("page.announced")
                 return self._files.write(path, raw, expected)
             except OSError as error:
-                append(self._line("write", path, expected, actor))  # what stands is the version before
+                append(self._line("add", path, expected, actor))  # what stands is the version before
                 raise Unavailable(f"{path} can't be written: {error.strerror}. It is as it was.") from error
 
         version = await self._writer.call(operation)
         self._commit(path, raw.value, actor, summary)  # gated too: what a person typed may be part of the page
-        if op != "write":
+        if op in ("edit", "restore"):
             self._on_edit(path, raw.value)
         try:
             await self._index([(path, raw.value)])
@@ -144,7 +149,7 @@ class Pages:
                 points.reached("page.deletion-announced")
                 self._files.delete(path, expected)
             except OSError as error:
-                append(self._line("write", path, expected, actor))
+                append(self._line("add", path, expected, actor))
                 raise Unavailable(f"{path} can't be deleted: {error.strerror}. It is as it was.") from error
 
         async with self._walk:  # else a walk may see the file gone first, and call that a deletion by hand
@@ -386,6 +391,10 @@ class Pages:
             await self._projector.execute(partial(_assign, folder, folders.get(folder)))
         if self._on_project_pages is not None:
             await self._on_project_pages(touched)
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("utf-8")
 
 
 def _ignore(path: str, raw: bytes) -> None:

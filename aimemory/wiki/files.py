@@ -17,6 +17,7 @@ from aimemory.datadir import TEMP_PREFIX, sync_fd
 from aimemory.errors import Conflict, NotFound, TooLarge, UserError
 from aimemory.model.ids import Version, page_version
 from aimemory.privacy import Sanitized
+from aimemory.wiki.exchange import exchange, has_writer
 from aimemory.wiki.walk import Stat, stat_of
 
 MAX_PAGE_BYTES = 8 * 1024 * 1024
@@ -28,6 +29,8 @@ _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | _CLOEXEC  # O_NONBLO
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | _CLOEXEC
 _NOT_OURS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO)
 """What `open` says of a link (differs by platform), of a file in a folder's place, and of a socket."""
+_WRITER_TRIES, _WRITER_PAUSE_S = 10, 0.01
+"""A save takes milliseconds; who holds a page open for longer has it put back."""
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -68,8 +71,9 @@ class WikiFiles:
     def write(self, path: str, content: Sanitized[bytes] | Sanitized[str], expected: Version | None) -> Version:
         """Replace the page whose version is `expected`, or create it when `expected` is None.
 
-        Missing folders are made. The file is looked at again just before it is replaced; readers and crashes see the
-        old page or the new one. Durable on return; the file's mode is kept. Returns the new version.
+        Missing folders are made. What is replaced is looked at once more when it has given way, and put back if it is
+        another version, so no save in between is lost; readers and crashes see the old page or the new one. Durable on
+        return; the file's mode is kept. Returns the new version.
         Raises Conflict, with the text and version that stand, when the page is another one than expected; TooLarge.
         """
         raw = content.value
@@ -87,7 +91,7 @@ class WikiFiles:
                     self._move_new(path, folder, temp, name)
                 else:
                     self._check(path, folder, name, expected)
-                    os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    self._replace(path, folder, temp, name, expected, page_version(data))
             except BaseException:
                 _unlink_if_there(temp, folder)
                 raise
@@ -97,11 +101,24 @@ class WikiFiles:
 
     def delete(self, path: str, expected: Version) -> None:
         """Remove the page whose version is `expected`. Durable on return. Raises NotFound; Conflict as `write` does."""
+        gone = f"There is no page {path} in the wiki: it is already gone."
         with self._folder(path) as (folder, name):
             if folder is None or _read_at(path, folder, name) is None:
-                raise NotFound(f"There is no page {path} in the wiki: it is already gone.")
+                raise NotFound(gone)
             self._check(path, folder, name, expected)
-            os.unlink(name, dir_fd=folder)
+            aside = f"{TEMP_PREFIX}{secrets.token_hex(8)}"
+            try:
+                os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+            except FileNotFoundError:
+                raise NotFound(gone) from None
+            content = _settled(path, folder, aside)
+            if _version_of(content) != expected:  # saved since the check: it comes back
+                try:
+                    self._move_new(path, folder, aside, name)
+                except Conflict:  # and saved once more since: the newer one stands
+                    _unlink_if_there(aside, folder)
+                raise self._conflict(path, _read_at(path, folder, name))
+            os.unlink(aside, dir_fd=folder)
             points.reached("page.removed")
             os.fsync(folder)
 
@@ -131,7 +148,7 @@ class WikiFiles:
 
     def _check(self, path: str, folder: int, name: str, expected: Version | None) -> None:
         content = _read_at(path, folder, name)
-        if (None if content is None else page_version(content)) != expected:
+        if _version_of(content) != expected:
             raise self._conflict(path, content)
 
     def _conflict(self, path: str, content: bytes | None) -> Conflict:
@@ -161,6 +178,38 @@ class WikiFiles:
             _unlink_if_there(temp, folder)
             raise
         return temp
+
+    def _replace(self, path: str, folder: int, temp: str, name: str, expected: Version, ours: Version) -> None:
+        """Put `temp` in the place of the page, unless that is another version by then.
+
+        The two change places, so what was saved since the check is in our hands instead of lost, and goes back.
+        Where the file system can't exchange names, what is saved between the check and the rename is lost.
+        """
+        try:
+            exchanged = exchange(temp, name, folder)
+        except FileNotFoundError:  # removed since the check
+            raise self._conflict(path, None) from None
+        if not exchanged:
+            os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+            return
+        content = _settled(path, folder, temp)
+        if _version_of(content) != expected:
+            self._put_back(path, folder, temp, name, ours)
+            raise self._conflict(path, _read_at(path, folder, name))
+        os.unlink(temp, dir_fd=folder)
+
+    def _put_back(self, path: str, folder: int, temp: str, name: str, standing: Version) -> None:
+        """Give `temp` the name again that has `standing` now; if somebody saves meanwhile, the newest save has it."""
+        for _ in range(_WRITER_TRIES):
+            going_back = _version_of(_settled(path, folder, temp))
+            try:
+                exchange(temp, name, folder)
+            except FileNotFoundError:  # taken away since; what was saved before is kept all the same
+                self._move_new(path, folder, temp, name)
+                return
+            if _version_of(_settled(path, folder, temp)) == standing:
+                return
+            standing = going_back or standing
 
     def _move_new(self, path: str, folder: int, temp: str, name: str) -> None:
         """Give the file its name only if nobody has it: of two creators one wins, the other gets a Conflict."""
@@ -238,6 +287,25 @@ def _read_at(path: str, folder: int, name: str) -> bytes | None:
             return file.read()
     finally:
         os.close(fd)
+
+
+def _settled(path: str, folder: int, name: str) -> bytes | None:
+    """The content of a file that has lost its name, once nobody has it open for writing; None if somebody keeps it so.
+
+    Who opened it by its name may be about to save into it.
+    """
+    for _ in range(_WRITER_TRIES):
+        if not has_writer(name, folder):
+            try:
+                return _read_at(path, folder, name)
+            except UserError:  # a link or a folder was put in the page's place
+                return None
+        time.sleep(_WRITER_PAUSE_S)
+    return None
+
+
+def _version_of(content: bytes | None) -> Version | None:
+    return None if content is None else page_version(content)
 
 
 def _is_there(folder: int, name: str) -> bool:

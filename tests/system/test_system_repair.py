@@ -77,9 +77,10 @@ def test_an_edit_of_a_page_that_changed_meanwhile_loses_neither_text(daemon, sho
     done = daemon.cli("edit", page["path"])
 
     assert done.returncode == 3
-    (kept,) = daemon.data.edits.iterdir()
-    assert str(kept) in done.stderr
-    assert kept.read_text().endswith("mine\n") and other.read_text().endswith("theirs\n")
+    assert list(daemon.data.edits.iterdir()) == []
+    (kept,) = daemon.get("/api/v1/conflicts")["conflicts"]
+    assert f"`aimemory conflicts {kept['id']}` shows it" in done.stderr
+    assert daemon.cli("conflicts", kept["id"]).stdout.endswith("mine\n") and other.read_text().endswith("theirs\n")
 
 
 def test_an_edit_that_the_editor_gives_up_is_none_and_keeps_what_was_typed(daemon, shop):

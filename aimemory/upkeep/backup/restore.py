@@ -19,8 +19,8 @@ from aimemory.model.protocols import Clock, instant
 from aimemory.model.spool import name_kind
 from aimemory.upkeep.backup.archive import Manifest, Progress, extract
 from aimemory.upkeep.backup.check import check_restored, require
-from aimemory.upkeep.backup.exchange import exchange
 from aimemory.upkeep.backup.scratch import scratch_folder
+from aimemory.wiki.exchange import exchange
 
 _TAKEN_ALONG = ("bin", "private", "connect.json", "backups", "down")
 

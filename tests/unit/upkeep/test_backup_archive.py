@@ -191,7 +191,17 @@ def test_every_place_of_the_data_directory_is_decided_about(tmp_path):
 
     kept = {place for place in places if not is_derived(place, with_secrets=False)}
 
-    assert kept == {"wiki", "journal", "spool", "spool/rejects", "actor.json", "config.toml", "folders.json", "edits"}
+    assert kept == {
+        "wiki",
+        "journal",
+        "spool",
+        "spool/rejects",
+        "actor.json",
+        "config.toml",
+        "folders.json",
+        "edits",
+        "conflicts",
+    }
     assert {place for place in places if is_derived(place, with_secrets=True)} <= {
         *DERIVED, *(f"{place}" for place in places if place.split("/")[0] in DERIVED)
     }  # fmt: skip

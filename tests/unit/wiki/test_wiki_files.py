@@ -228,3 +228,85 @@ def test_a_page_above_the_limit_is_neither_written_nor_read(files: WikiFiles) ->
 
 def _no_hard_links(*args: object, **kwargs: object) -> None:
     raise OSError(errno.EPERM, "Operation not permitted")
+
+
+def _saves(files: WikiFiles, how: str, text: str) -> None:
+    target = files.root / PAGE
+    if how == "in place":
+        target.write_text(text)
+    elif how == "removed":
+        target.unlink()
+    else:
+        (files.root / "new").write_text(text)
+        (files.root / "new").rename(target)
+
+
+@pytest.mark.promise("P9.114")
+@pytest.mark.parametrize("save", ["in place", "by rename"])
+@pytest.mark.parametrize("again", ["", "in place", "by rename"])
+def test_a_save_between_our_last_look_and_the_replacement_stands(
+    files: WikiFiles, monkeypatch: pytest.MonkeyPatch, save: str, again: str
+) -> None:
+    """At the last instant, and once more while the first save is being put back: the newest stands."""
+    version = files.write(PAGE, clean("one"), None)
+    saves = [(save, "by hand"), *([(again, "by hand again")] if again else [])]
+    newest = saves[-1][1]
+    real = files_module.exchange
+
+    def exchange_after_a_save(one: str, other: str, folder: int) -> bool:
+        if saves:
+            _saves(files, *saves.pop(0))
+        return real(one, other, folder)
+
+    monkeypatch.setattr(files_module, "exchange", exchange_after_a_save)
+    with pytest.raises(Conflict) as caught:
+        files.write(PAGE, clean("two"), version)
+
+    assert not saves
+    assert caught.value.current == (files.root / PAGE).read_text() == newest
+    assert not leftovers(files)
+
+
+@pytest.mark.promise("P9.114")
+def test_a_page_that_somebody_has_open_for_writing_is_not_taken_from_under_him(files: WikiFiles) -> None:
+    version = files.write(PAGE, clean("one"), None)
+    with (files.root / PAGE).open("a") as editor:
+        with pytest.raises(Conflict):
+            files.write(PAGE, clean("two"), version)
+        editor.write(" and his line")
+
+    assert (files.root / PAGE).read_text() == "one and his line"
+    assert not leftovers(files)
+    files.write(PAGE, clean("three"), files.version(PAGE))
+    assert (files.root / PAGE).read_text() == "three"
+
+
+@pytest.mark.promise("P9.114")
+@pytest.mark.parametrize("save", ["in place", "by rename", "removed"])
+def test_a_save_right_before_a_deletion_stands(files: WikiFiles, monkeypatch: pytest.MonkeyPatch, save: str) -> None:
+    version = files.write(PAGE, clean("one"), None)
+    real = os.rename
+
+    def rename_after_a_save(*names: str, **folders: int) -> None:
+        monkeypatch.setattr(files_module.os, "rename", real)
+        _saves(files, save, "by hand")
+        real(*names, **folders)
+
+    monkeypatch.setattr(files_module.os, "rename", rename_after_a_save)
+    with pytest.raises(NotFound if save == "removed" else Conflict):
+        files.delete(PAGE, version)
+
+    assert (files.root / PAGE).exists() == (save != "removed")
+    if save != "removed":
+        assert (files.root / PAGE).read_text() == "by hand"
+    assert not leftovers(files)
+
+
+def test_where_names_cannot_be_exchanged_a_page_is_replaced_all_the_same(
+    files: WikiFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = files.write(PAGE, clean("one"), None)
+    monkeypatch.setattr(files_module, "exchange", lambda one, other, folder: False)
+    files.write(PAGE, clean("two"), version)
+    assert (files.root / PAGE).read_text() == "two"
+    assert not leftovers(files)
