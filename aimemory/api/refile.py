@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from aimemory.errors import Conflict, NotFound, UserError
-from aimemory.index.filed import filed_of_session, filed_under, pages_below, pages_linking_below, pages_of_session
-from aimemory.index.links import pages_linking_to
+from aimemory.index.filed import filed_of_session, filed_under, pages_below, pages_of_session
 from aimemory.index.pages import pages_titled
 from aimemory.index.refile import moved_path
 from aimemory.model.answers import Caller, Refiled
@@ -18,6 +17,7 @@ from aimemory.store.past import PageHistory
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.store.refile import Refiling
+from aimemory.store.relink import Relinking
 
 _OURS = (UNFILED_FOLDER, GLOBAL_FOLDER)
 
@@ -26,20 +26,24 @@ class Refile:
     """Reached as `Memory.refile`. Without `apply` both only tell what they would do."""
 
     def __init__(
-        self, *, refiling: Refiling, projects: Projects, history: PageHistory, reader: Reader, callers: CallerSessions,
-        actor: Actor,
+        self, *, refiling: Refiling, relinking: Relinking, projects: Projects, history: PageHistory, reader: Reader,
+        callers: CallerSessions, actor: Actor,
     ) -> None:  # fmt: skip
         self._refiling = refiling
+        self._relinking = relinking
         self._projects = projects
         self._history = history
         self._reader = reader
         self._callers = callers
         self._actor = actor
 
-    async def rename_project(self, *, project: str, name: str, caller: Caller, apply: bool = False) -> Refiled:
+    async def rename_project(
+        self, *, project: str, name: str, caller: Caller, apply: bool = False, links: bool = False
+    ) -> Refiled:
         """Give a project's folder another name: `folder` or `workspace/folder`.
 
-        Its identity, aliases and ids stay, so later events land in it. Raises NotFound, UserError for a name that
+        Its identity, aliases and ids stay, so later events land in it. Links that would lead nowhere are changed in the
+        pages that we generate; links: also in those of people and agents. Raises NotFound, UserError for a name that
         can't be used, Conflict for one that means something already.
         """
         await self._history.level()
@@ -51,18 +55,27 @@ class Refile:
             if one.path != page and PurePosixPath(one.path).stem == folder:
                 raise Conflict(f"A page is called {folder} already: {one.path}. Links by name would mean both.")
         counts = await self._reader.read(filed_under(found.id))
-        links = {*await self._reader.read(pages_linking_to(page))}
-        links |= {*await self._reader.read(pages_linking_below(found.path))}
-        pages = await self._reader.read(pages_below(found.path))
+        moves = {path: moved_path(path, found.path, new) for path in await self._reader.read(pages_below(found.path))}
+        changes = await self._relinking.plan(found.path, new, moves)
+        own = {**changes.generated, **(changes.others if links else {})}
+        left = {} if links else changes.others
+        back = f"aimemory project rename {shlex.quote(new)} {shlex.quote(found.path)} --apply"
         plan = Refiled(
-            op="rename", project=found.path, to=new, session=None,
-            pages={path: moved_path(path, found.path, new) for path in pages}, sessions=counts.sessions,
-            observations=counts.observations, handoffs=counts.handoffs, linked_from=tuple(sorted(links)),
-            back=f"aimemory project rename {shlex.quote(new)} {shlex.quote(found.path)} --apply", applied=False,
+            op="rename", project=found.path, to=new, session=None, pages=moves, sessions=counts.sessions,
+            observations=counts.observations, handoffs=counts.handoffs, linked_from=tuple(sorted(left)),
+            back=f"{back} --links" if links else back, applied=False, relinked=tuple(sorted(own)),
         )  # fmt: skip
-        if apply:
-            await self._refiling.rename(found, workspace, folder, await self._actor_of(caller))
-        return replace(plan, applied=apply)
+        if not apply:
+            return plan
+        actor = await self._actor_of(caller)
+        await self._refiling.rename(found, workspace, folder, actor)
+        summary = f"Links to {new}"
+        refused = await self._relinking.apply(changes.generated, moves, actor, summary, "write")
+        if links:
+            refused |= await self._relinking.apply(changes.others, moves, actor, summary, "edit")
+        changed = {moves.get(path, path) for path in own} - set(refused)
+        still = {moves.get(path, path) for path in left} | set(refused)
+        return replace(plan, applied=True, linked_from=tuple(sorted(still)), relinked=tuple(sorted(changed)))
 
     async def move_session(self, *, session: str, project: str, caller: Caller, apply: bool = False) -> Refiled:
         """File a session under another project, with its events, its handoffs, its page and the pages it created.

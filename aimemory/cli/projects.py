@@ -84,11 +84,12 @@ def alias(name: str, alias: str, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("new")
 @click.option("--apply", is_flag=True, help="Do it; without, what would happen is shown.")
+@click.option("--links", is_flag=True, help="Also change links in pages that people and agents wrote.")
 @json_option
 @translated
-def rename(name: str, new: str, apply: bool, as_json: bool) -> None:
+def rename(name: str, new: str, apply: bool, links: bool, as_json: bool) -> None:
     """Give project NAME the folder NEW, or WORKSPACE/NEW. Identity, aliases and ids stay; later events land in it."""
-    body = {"project": name, "name": new, "apply": apply, "cwd": here()}
+    body = {"project": name, "name": new, "apply": apply, "links": links, "cwd": here()}
     _print_refiled(Client(load_config(), timeout_s=300).post("/api/v1/projects/rename", body), as_json)
 
 
@@ -113,6 +114,11 @@ def _print_refiled(found: dict[str, Any], as_json: bool) -> None:
     click.echo(f"{did} {clean(what)} to {clean(found['to'])}")
     counts = f"{len(found['pages'])} pages, {found['sessions']} sessions, {found['observations']} events"
     click.echo(f"    {counts}, {found['handoffs']} handoffs")
+    if found["relinked"]:
+        did = "Changed" if found["applied"] else "Would change"
+        note(f"{did} links in {counted(len(found['relinked']), 'page')}, the rest of each byte for byte as it was.")
     for path in found["linked_from"]:
         note(clean(f"Links by the old name or path: {path}"))
+    if found["linked_from"] and not found["applied"]:
+        note("Their links will lead nowhere; --links changes them too.")
     note(f"To take it back: {clean(found['back'])}" if found["applied"] else "Nothing was changed. --apply does it.")

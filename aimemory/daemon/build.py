@@ -65,6 +65,7 @@ from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.store.refile import Refiling
+from aimemory.store.relink import Relinking
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic, Plan
@@ -230,19 +231,21 @@ def build(config: Config, tightened: list[str]) -> Parts:
             actor=actor, merging=merging,
         )  # fmt: skip
 
+    relinking = Relinking(pages=pages, reader=reader, actor=actor)
     refiling = Refiling(files=files, pages=pages, projects=projects, claims=claims, reader=reader, clock=clock)
     page_history = PageHistory(
         files=files, pages=pages, committer=committer, reader=reader, projector=projector, writer=writer
     )
+    refile = Refile(
+        refiling=refiling, relinking=relinking, projects=projects, history=page_history, reader=reader, callers=callers,
+        actor=actor,
+    )  # fmt: skip
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
         composer=composer, faces=faces, callers=callers, folders=folders, repair=repair,
         links=lambda find, near: Links(find=find, where=near, reader=reader),
         undoing=Undoing(pages=pages, history=page_history, reader=reader, callers=callers, actor=actor),
-        capture=CaptureFace(projects=projects, folders=folders, config=config),
-        refile=Refile(
-            refiling=refiling, projects=projects, history=page_history, reader=reader, callers=callers, actor=actor
-        ),
+        capture=CaptureFace(projects=projects, folders=folders, config=config), refile=refile,
         merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages), status=lambda: status_of(parts),
         examine=lambda **seen: [finding.as_data() for finding in examine(look(config, **seen))],
     )  # fmt: skip
@@ -262,7 +265,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
         committer=committer, pages=pages, conflicts=conflicts, projects=projects, watcher=watcher, closer=closer,
         batons=batons, worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, automatic=automatic,
-        memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, state=state, stopping=stopping,
+        memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, relinking=relinking,
+        state=state, stopping=stopping,
     )  # fmt: skip
     return parts
 

@@ -27,6 +27,7 @@ from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.store.refile import Refiling
+from aimemory.store.relink import Relinking
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic
@@ -76,5 +77,6 @@ class Parts:
     mcp: LateMcp
     folders: Folders
     refiling: Refiling
+    relinking: Relinking
     state: State
     stopping: asyncio.Event

@@ -110,7 +110,10 @@ async def _catch_up(parts: Parts) -> None:
         for harness, event, at_ns in await parts.reader.read(last_of_harnesses()):
             parts.counters.known(harness, event, at_ns)
 
-    for step in (known_keys, known_harnesses, parts.refiling.finish, parts.pages.take_stock):
+    steps = (
+        known_keys, known_harnesses, parts.refiling.finish, parts.pages.take_stock, parts.relinking.finish,
+    )  # fmt: skip
+    for step in steps:
         while True:
             try:
                 await step()

@@ -11,6 +11,7 @@ from aimemory.doctor.finding import Finding, Level, Situation
 from aimemory.errors import AimemoryError
 from aimemory.index.connect import check, open_reader, open_writer
 from aimemory.index.links import ambiguous_links, broken_links, link_counts, shared_names
+from aimemory.index.pages import problems
 from aimemory.index.read import read
 from aimemory.index.schema import SCHEMA
 from aimemory.journal.lines import decode
@@ -33,7 +34,7 @@ def check_stores(situation: Situation) -> Iterator[Finding]:
     yield index
     if index.level is Level.OK:
         yield _text(data)
-        yield from _links(data.index)
+        yield from _pages(data.index)
     yield from _wiki(data.wiki)
 
 
@@ -125,12 +126,13 @@ def _database(path: Path) -> Finding:
     return Finding("stores.index", Level.OK, "The index can be read and searched.", f"{rows:,} pages")
 
 
-def _links(path: Path) -> Iterator[Finding]:
-    """Links that Obsidian would show as broken or lead to one of several pages, and names that several pages have."""
+def _pages(path: Path) -> Iterator[Finding]:
+    """What people would see as broken in Obsidian: links, front matter, and names that several pages have."""
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=2)) as db:
             counts, broken = read(db, link_counts()), read(db, broken_links(_SHOWN))
             ambiguous, shared = read(db, ambiguous_links(_SHOWN)), read(db, shared_names(_SHOWN))
+            faults = read(db, problems(limit=1000))
     except (sqlite3.Error, AimemoryError):  # the check of the index itself says what is wrong
         return
     if counts.broken:
@@ -141,6 +143,13 @@ def _links(path: Path) -> Iterator[Finding]:
         )  # fmt: skip
     else:
         yield Finding("stores.links", Level.OK, "No link between pages leads nowhere.", f"{counts.links:,} links")
+    if faults:
+        seen = "; ".join(f"{page}, {problem}" for page, problem in faults[:_SHOWN])
+        yield Finding(
+            "stores.front_matter", Level.WARNING,
+            f"{len(faults):,} pages have front matter that can't be read as it was meant; their text is found.", seen,
+            fix="Correct the line in the file.",
+        )  # fmt: skip
     if shared:
         seen = "; ".join(f"{name}: {', '.join(paths)}" for name, paths in shared)
         seen += "".join(f"; {row.source}: {row.link.raw}" for row in ambiguous)

@@ -3,10 +3,11 @@
 from aimemory.facts.summary import NO_REMOTE
 from aimemory.model.gitfacts import GitSummary
 from aimemory.model.handoff import Handoff, HandoffState
+from aimemory.model.links import base_name
 from aimemory.model.protocols import instant, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.model.session import SessionState
-from aimemory.sessions.digest import Field, SessionPage, git_lines, work_sections
+from aimemory.sessions.digest import Field, SessionPage, git_lines, link_lines, work_sections
 from aimemory.sessions.quoting import block, clip, clip_bytes, code, one_line
 from aimemory.sessions.title import page_title
 from aimemory.wiki.names import slug
@@ -55,7 +56,7 @@ def handoff_page(
         **{name: value for name in ("branch", "checkout", "to", "continues") if (value := getattr(handoff, name))},
     }
     sections = (
-        _head(handoff, harness_name, how, session_page, before),
+        _head(handoff, project, harness_name, how, session_page, before),
         _declared("Summary", handoff.summary, handoff),
         _declared("Next steps", handoff.next_steps, handoff),
         *(work_sections(state, git) if state is not None else ("No work of this session was observed.\n",)),
@@ -90,22 +91,19 @@ def later(handoff: Handoff, state: SessionState | None, how: str) -> str:
     return "\n".join(lines)
 
 
-def _head(handoff: Handoff, harness: str, how: str, session_page: str | None, before: Handoff | None) -> str:
-    lines = [f"- From: {one_line(harness)}, {how}"]
+def _head(
+    handoff: Handoff, project: Project, harness: str, how: str, session_page: str | None, before: Handoff | None
+) -> str:
+    lines = [f"- From: {one_line(harness)}, {how}", *(f"- {line}" for line in link_lines(project.page))]
     if session_page:
-        lines.append(f"- Session: [[{_base(session_page)}]]")
+        lines.append(f"- Session: [[{base_name(session_page)}]]")
     if handoff.to:
         lines.append(f"- For: {code(handoff.to)}")
     if handoff.continues:
         title = f" {code(clip(before.title, _LINE_CHARS))}" if before is not None and before.title else ""
-        page = f", [[{_base(before.page)}]]" if before is not None and before.page else ""
+        page = f", [[{base_name(before.page)}]]" if before is not None and before.page else ""
         lines.append(f"- Continues: handoff {handoff.continues}{title}{page}")
     return "\n".join(lines) + "\n"
-
-
-def _base(path: str) -> str:
-    """The name by which Obsidian links to a page; names that we choose are unique in the whole wiki."""
-    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _declared(heading: str, text: str, handoff: Handoff) -> str:

@@ -31,6 +31,7 @@ from aimemory.sessions.digest import SessionPage, session_page
 from aimemory.sessions.liveness import Start, Verdict, closed_by_time
 from aimemory.sessions.reader import Sessions
 from aimemory.sessions.successor import replaced_by
+from aimemory.sessions.title import page_title
 from aimemory.store.claims import Claims
 from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
@@ -186,14 +187,15 @@ class Closer:
             return None
         state = await self._sessions.enriched(session) or state
         git = await self._git(state)
-        page = self._page(state, git, project, reason)
-        target = await self._target(row, page, project)
+        target = await self._target(row, page_title(state, self._harness(state)), project)
         await self._note("intent", session, target.path, row.last_seq, reason)
         points.reached("close.intended")
-        await self._write(target, page, state)
-        points.reached("close.page-written")
         _, why = await self._handover.at_close(state, project, git, target.path, how)
         points.reached("close.handed-over")
+        handoffs = await self._handover.pages_of(session)  # known by now, so that the session's page links to them
+        page = self._page(state, git, project, reason, handoffs)
+        await self._write(target, page, state)
+        points.reached("close.page-written")
         await self._note("done", session, target.path, row.last_seq, reason, why)
         return target.path
 
@@ -203,20 +205,26 @@ class Closer:
         checkout = await self._projects.checkout(state.cwd)
         return await look(checkout, _GIT_TIMEOUT_S, self._clock, self._home, since_ns=state.first_at_ns)
 
-    def _page(self, state: SessionState, git: GitSummary | None, project: Project, reason: str | None) -> SessionPage:
+    def _page(
+        self, state: SessionState, git: GitSummary | None, project: Project, reason: str | None, handoffs: list[str]
+    ) -> SessionPage:
         return session_page(
             state, git, page_id=PageId(f"session-{state.id}"), actor=self._actor, now_ns=self._clock.now_ns(),
-            project=project.path, harness_name=self._title_of(state.harness), closed_by=reason,
+            project=project.path, harness_name=self._harness(state), closed_by=reason, project_page=project.page,
+            handoffs=handoffs,
         )  # fmt: skip
 
-    async def _target(self, row: SessionRow, page: SessionPage, project: Project) -> _Target:
+    def _harness(self, state: SessionState) -> str:
+        return self._title_of(state.harness)
+
+    async def _target(self, row: SessionRow, title: str, project: Project) -> _Target:
         begun = await self._reader.read(closing_of(row.id))
         path = begun.data.get("page") if begun is not None else None
         if isinstance(path, str):
             return _Target(path, was_done=row.page == path)
         place = ""
         for size in _SUFFIX_BYTES:
-            place = _place(row, page, project, self._actor, size)
+            place = _place(row, title, project, self._actor, size)
             if await self._pages.version(place) is None:
                 break
         return _Target(place, was_done=False)
@@ -247,10 +255,10 @@ def _how(state: SessionState, reason: str | None) -> str:
     return f"no end reported, last event {rfc3339_local(state.last_at_ns)}{because}"
 
 
-def _place(row: SessionRow, page: SessionPage, project: Project, actor: Actor, size: int) -> str:
+def _place(row: SessionRow, title: str, project: Project, actor: Actor, size: int) -> str:
     """`<project>/sessions/<user>/2026/11/1130-1412-add-pdf-export-3f9a.md`; the machine's local time at the start."""
     start = instant(row.started_at_ns).astimezone()
-    name = slug(page.title, fallback=row.harness, max_bytes=50)
+    name = slug(title, fallback=row.harness, max_bytes=50)
     return (
         f"{project.path}/sessions/{slug(actor.user, fallback='user')}/{start:%Y/%m}/"
         f"{start:%m%d-%H%M}-{name}-{digest('suffix', row.id, size=size)}.md"

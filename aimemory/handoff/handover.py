@@ -134,6 +134,14 @@ class Handover:
         held = self.continued_by(state.id)
         await self._put(taken, state, project, git, page, how, checkout, None, held)
 
+    async def pages_of(self, session: SessionId) -> list[str]:
+        """Paths of the pages of the handoffs that this session left, oldest first."""
+        ids = await self._reader.read(handoff_ids(session=session, limit=_MAX_HANDOFFS))
+        found = [await self._claims.find(HandoffId(identifier)) for identifier in ids]
+        pages = sorted((handoff.opened_at_ns, handoff.page) for handoff in found if handoff and handoff.page)
+        there = await self._pages.existing([page for _, page in pages])
+        return [page for _, page in pages if page in there]
+
     def continued_by(self, session: SessionId) -> HandoffId | None:
         """The handoff that this session has taken and goes on with."""
         held = self._claims.held_by(session)

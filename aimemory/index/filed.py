@@ -56,16 +56,6 @@ def pages_of_session(session: str, folder: str) -> Plan[list[str]]:
     return [path for (path,) in rows]
 
 
-def pages_linking_below(folder: str, limit: int = 20) -> Plan[list[str]]:
-    """Pages that link to something by its path below `workspace/folder`."""
-    rows = yield Statement(
-        """select p.path from page p join page_text t on t.n = p.n where instr(t.body, '[[' || ? || '/')
-        order by p.path limit ?""",
-        (folder, limit),
-    )
-    return [path for (path,) in rows]
-
-
 def last_project_line() -> Plan[dict[str, Any] | None]:
     """What the newest line of type `project` said."""
     rows = yield Statement("select data from project_line order by seq desc limit 1")

@@ -125,6 +125,14 @@ def links_into(folder: str) -> Plan[list[LinkRow]]:
     return [_row(row) for row in rows]
 
 
+def broken_links_named(name: str, limit: int = 100_000) -> Plan[list[LinkRow]]:
+    """Links that ask for this `wanted_name` and lead nowhere, by page and place."""
+    rows = yield Statement(
+        f"select {_COLUMNS} from link where name = ? and dest is null order by source, pos limit ?", (name, limit)
+    )
+    return [_row(row) for row in rows]
+
+
 def broken_links(limit: int = 1000, folder: str = "") -> Plan[list[LinkRow]]:
     """Links that lead to no page, by page and place; links to other files are not judged. folder: below it only."""
     rows = yield Statement(

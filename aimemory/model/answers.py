@@ -232,7 +232,7 @@ class Refiled:
 
     project, to: paths of the projects before and after. session: for one that moves. pages: new paths by old ones.
     sessions, observations, handoffs: how many come along. linked_from: pages whose links by path or by the project's
-    name lead nowhere then. back: the command that takes this back.
+    name lead nowhere then. relinked: pages whose links are changed along. back: the command that takes this back.
     """
 
     op: str
@@ -246,6 +246,7 @@ class Refiled:
     linked_from: tuple[str, ...]
     back: str
     applied: bool
+    relinked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

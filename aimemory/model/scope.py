@@ -28,6 +28,11 @@ class Project:
         """Path of the project's folder below `wiki/`."""
         return f"{self.workspace}/{self.folder}"
 
+    @property
+    def page(self) -> str | None:
+        """Path of the project's own page; None for the folders that are no project."""
+        return None if self.folder in (UNFILED_FOLDER, GLOBAL_FOLDER) else f"{self.path}/{self.folder}.md"
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:

@@ -87,12 +87,12 @@ class RepairApi:
         return JSONResponse(dataclasses.asdict(found))
 
     async def rename(self, request: Request) -> Response:
-        given = await json_body(request, {"project": str, "name": str, "apply": bool, **CALLER})
+        given = await json_body(request, {"project": str, "name": str, "apply": bool, "links": bool, **CALLER})
         if not given.get("project") or not given.get("name"):
             raise UserError("Give a project and its new name.")
         found = await self._refile.rename_project(
             project=given["project"], name=given["name"], apply=given.get("apply", False),
-            caller=caller_of(request, given),
+            links=given.get("links", False), caller=caller_of(request, given),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(found))
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from aimemory.model.gitfacts import GitSummary
 from aimemory.model.ids import PageId
+from aimemory.model.links import base_name
 from aimemory.model.protocols import rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.model.session import CommandRun, SessionState
@@ -36,6 +37,7 @@ _COMMANDS_BYTES = 4_608
 _READ_BYTES = 1_536
 _FACTS_BYTES = 2_048
 
+_HANDOFFS = 5
 _OPEN_TESTS = 10
 _COMMITS = 8
 _EXCERPT_CHARS = 160
@@ -66,12 +68,14 @@ def session_page(
     project: str,
     harness_name: str | None = None,
     closed_by: str | None = None,
+    project_page: str | None = None,
+    handoffs: Sequence[str] = (),
 ) -> SessionPage:
     """The page of a session that is being closed; at most MAX_PAGE_BYTES with its front matter.
 
     git: the session's checkout at closing, None where nobody asked. project: as the wiki names it.
     harness_name: as people write it (`Claude Code`), else the id. closed_by: why it counts as closed when the harness
-    reported no end (`silent for 30 minutes`).
+    reported no end (`silent for 30 minutes`). project_page, handoffs: paths of pages to link to.
     Equal inputs give equal bytes; `now_ns` shows only as the time of making.
     """
     harness = one_line(harness_name or state.harness) or "unknown harness"
@@ -101,7 +105,7 @@ def session_page(
         _files_changed(state, git),
         _commands(state),
         _files_read(state),
-        _facts(state, git, harness, closed_by),
+        _facts(state, git, harness, closed_by, link_lines(project_page, handoffs)),
     )
     body = "\n".join([f"# {title}\n", *(section for section in sections if section)])
     return SessionPage(title, fields, body)
@@ -305,10 +309,19 @@ def _files_read(state: SessionState) -> str:
     )
 
 
-def _facts(state: SessionState, git: GitSummary | None, harness: str, closed_by: str | None) -> str:
+def link_lines(project_page: str | None, handoffs: Sequence[str] = ()) -> list[str]:
+    """Links by base name, which is unique for names that we choose: edges of the graph in Obsidian."""
+    lines = [f"Project: [[{base_name(project_page)}]]"] if project_page else []
+    return lines + [f"Handoff: [[{base_name(path)}]]" for path in handoffs[-_HANDOFFS:]]
+
+
+def _facts(
+    state: SessionState, git: GitSummary | None, harness: str, closed_by: str | None, links: Sequence[str]
+) -> str:
     commits = list(state.commits.values())[-_COMMITS:]
     tools = sorted(state.tools.items(), key=lambda item: (-item[1], item[0]))[:10]
     lines = [
+        *(f"- {line}" for line in links),
         f"- Harness: {harness}" + (f", model {code(clip(state.model, _EXCERPT_CHARS))}" if state.model else ""),
         f"- Started: {rfc3339_local(state.first_at_ns)} (observed)",
         f"- {_ending(state, closed_by)}",

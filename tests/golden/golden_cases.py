@@ -111,6 +111,7 @@ def _page(state: SessionState, git: GitSummary | None, *, closed_by: str | None 
     page = session_page(
         state, git, page_id=PageId("7d1c55aa01"), actor=Actor("ann", "m-4f2a"), now_ns=START_NS + 900 * SECOND,
         project="default/project", harness_name=NAMES[state.harness], closed_by=closed_by,
+        project_page="default/project/project.md", handoffs=["default/project/handoffs/ann/2026/11/1130-a-handoff.md"],
     )  # fmt: skip
     return render(page.fields, page.body)
 

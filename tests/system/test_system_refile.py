@@ -48,9 +48,14 @@ def clean_tree(daemon):
 
 
 def ids(daemon, folder):
-    """Page ids and bytes below a folder, by file name."""
+    """Page ids and bytes below a folder, by file name; generated pages link to their project by its name."""
     root = daemon.data.wiki / folder
-    return {path.name: path.read_bytes() for path in root.rglob("*.md") if path.name != f"{root.name}.md"}
+    name = f"- Project: [[{root.name}]]".encode()
+    return {
+        path.name: path.read_bytes().replace(name, b"- Project: [[its project]]")
+        for path in root.rglob("*.md")
+        if path.name != f"{root.name}.md"
+    }
 
 
 def sessions(daemon, project):
