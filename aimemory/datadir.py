@@ -53,6 +53,8 @@ class DataDir:
         self.folders_file: Path = root / "folders.json"
         self.edits: Path = root / "edits"
         self.conflicts: Path = root / "conflicts"
+        self.forget_key: Path = root / "private" / "forget"
+        self.purge_pending: Path = root / "private" / "purge.json"
 
     @property
     def socket(self) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
+from aimemory.api.forget import Forget
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
@@ -84,6 +85,7 @@ class Memory:
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
         folders: Folders, repair: Callable[[Find, Where], Repair], links: Callable[[Find, Where], Links],
         undoing: Undoing, refile: Refile, capture: CaptureFace, merging: Merging, conflicts: ConflictCopies,
+        forget: Callable[[Find], Forget],
         status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -106,6 +108,7 @@ class Memory:
         self.capture = capture
         self.conflicts = conflicts
         self._merging = merging
+        self.forget = forget(self._page_at)
 
     # -- finding -----------------------------------------------------------------------------------------------------
 

@@ -38,6 +38,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Two scripted agents, a crash, one handoff: a few seconds."),
     "preview": ("preview", "What the next agent would be told here, from transcripts alone."),
     "reindex": ("upkeep", "Rebuild the search index from the files."),
+    "forget": ("forget", "Take something out of everything that is stored, for good."),
+    "rescan": ("forget", "Apply today's privacy rules to what was stored before them."),
     "backup": ("backup", "Copy everything into one archive; check one, put one back."),
     "verify": ("verify", "Check journal, wiki, git, index and spool; change nothing."),
     "connect": ("connect", "Register hooks and the MCP server with coding agents."),

@@ -9,6 +9,7 @@ from aimemory import __version__
 from aimemory.api import Memory
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
+from aimemory.api.forget import Forget
 from aimemory.api.handoffs import MCP, Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
@@ -57,6 +58,7 @@ from aimemory.store.claims import Claims
 from aimemory.store.committer import Committer
 from aimemory.store.conflicts import Conflicts
 from aimemory.store.dedupe import Dedupe, Known
+from aimemory.store.forgotten import Forgotten
 from aimemory.store.merging import Merging
 from aimemory.store.pagerows import take_pages
 from aimemory.store.pages import Pages
@@ -69,6 +71,9 @@ from aimemory.store.relink import Relinking
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic, Plan
+from aimemory.upkeep.purge.plan import Planner
+from aimemory.upkeep.purge.rescan import Rescan
+from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.scheduler import Job, Scheduler
 from aimemory.wiki.files import WikiFiles
 
@@ -88,17 +93,26 @@ def build(config: Config, tightened: list[str]) -> Parts:
         return await reader.read(has_event_between(session, first, last))
 
     dedupe = Dedupe(lookup, between)
+    forget_key = load_key(data.forget_key)
+    forgotten = Forgotten(forget_key)
 
     def damaged(what: str) -> None:
         projector.note_damage(what)
         projector.ask_rebuild()
 
     reader = Reader(data.index, damaged)
-    projector = Projector(data.index, data.journal, take_pages(files), dedupe.applied, reader.held)
+    projector = Projector(data.index, data.journal, take_pages(files, forget_key), dedupe.applied, reader.held)
     writer = Writer(journal, projector.feed)
     committer = Committer(data.wiki, clock)
     pages = Pages(
-        files=files, writer=writer, projector=projector, reader=reader, committer=committer, clock=clock, actor=actor
+        files=files,
+        writer=writer,
+        projector=projector,
+        reader=reader,
+        committer=committer,
+        clock=clock,
+        actor=actor,
+        forgotten=forgotten,
     )
     conflicts = Conflicts(data.conflicts, clock)
     conflicts.load()
@@ -128,7 +142,12 @@ def build(config: Config, tightened: list[str]) -> Parts:
     sessions = Sessions(
         reader,
         Transcripts(
-            lambda harness: registry.get(harness).transcript, bounds_of, folders.is_off, config.home, config.harness_env
+            lambda harness: registry.get(harness).transcript,
+            bounds_of,
+            folders.is_off,
+            config.home,
+            config.harness_env,
+            forgotten.is_untold,
         ),
     )
 
@@ -172,7 +191,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     intake = Intake(
         registry=registry, config=config, writer=writer, dedupe=dedupe, projects=projects, actor=actor, clock=clock,
         worker=worker, rejects=rejects, counters=counters, origins=Origins(processes),
-        folders=folders, on_stored=on_stored,
+        folders=folders, forgotten=forgotten, on_stored=on_stored,
     )  # fmt: skip
     drain = Drain(data.spool, data.rejects, intake)
     composer = Composer(
@@ -182,6 +201,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
     )  # fmt: skip
     state = State(started_ns=clock.now_ns(), tightened=tightened)
     stopping = asyncio.Event()
+
+    segments = asyncio.Lock()
 
     async def read_spool_state() -> None:
         state.spool = await asyncio.to_thread(drain.state) | {"rejects": await asyncio.to_thread(rejects.count)}
@@ -193,7 +214,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
             await read_spool_state()
 
     async def seal_segments(pulse: Pulse) -> None:
-        await asyncio.to_thread(seal, data.journal)
+        async with segments:
+            await asyncio.to_thread(seal, data.journal)
 
     async def reconcile(pulse: Pulse) -> None:
         await pages.reconcile()
@@ -201,11 +223,32 @@ def build(config: Config, tightened: list[str]) -> Parts:
     async def sweep(pulse: Pulse) -> None:
         await closer.sweep()
 
+    async def drain_all() -> None:
+        while await drain.drain():
+            pass
+        await read_spool_state()
+
+    planner = Planner(data=data, files=files, reader=reader, committer=committer, forgotten=forgotten, clock=clock)
+    rescan = Rescan(
+        data=data, files=files, reader=reader, pages=pages, committer=committer, forgotten=forgotten, planner=planner,
+        clock=clock,
+    )  # fmt: skip
+    purge = Purge(
+        data=data, files=files, journal=journal, writer=writer, projector=projector, reader=reader, committer=committer,
+        pages=pages, projects=projects, claims=claims, sessions=sessions, forgotten=forgotten, planner=planner,
+        clock=clock, segments=segments, drain=drain_all, change_of=rescan.change_of,
+        reload=conflicts.load,
+    )  # fmt: skip
+
+    async def finish_purge(pulse: Pulse) -> None:
+        if purge.problem is not None:  # the first try is the start's, once it knows what lies on the disk
+            await purge.finish()
+
     automatic = Automatic(_backup_plan(config, actor.machine), clock)
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
-        Job("backup", 5, automatic.step),
+        Job("backup", 5, automatic.step), Job("purge", 60, finish_purge),
     ])  # fmt: skip
 
     callers = CallerSessions(reader, projects, processes)
@@ -246,7 +289,12 @@ def build(config: Config, tightened: list[str]) -> Parts:
         links=lambda find, near: Links(find=find, where=near, reader=reader),
         undoing=Undoing(pages=pages, history=page_history, reader=reader, callers=callers, actor=actor),
         capture=CaptureFace(projects=projects, folders=folders, config=config), refile=refile,
-        merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages), status=lambda: status_of(parts),
+        merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages),
+        forget=lambda find: Forget(
+            find=find, planner=planner, purge=purge, rescan=rescan, pages=pages, history=page_history,
+            projects=projects, reader=reader, config=config, actor=actor,
+        ),
+        status=lambda: status_of(parts),
         examine=lambda **seen: [finding.as_data() for finding in examine(look(config, **seen))],
     )  # fmt: skip
     replies = Replies(
@@ -266,6 +314,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         batons=batons, worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, automatic=automatic,
         memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, relinking=relinking,
+        forgotten=forgotten, purge=purge,
         state=state, stopping=stopping,
     )  # fmt: skip
     return parts

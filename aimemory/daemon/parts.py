@@ -22,6 +22,7 @@ from aimemory.server.late import LateMcp
 from aimemory.store.committer import Committer
 from aimemory.store.conflicts import Conflicts
 from aimemory.store.dedupe import Dedupe
+from aimemory.store.forgotten import Forgotten
 from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
@@ -31,6 +32,7 @@ from aimemory.store.relink import Relinking
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic
+from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.scheduler import Scheduler
 
 
@@ -78,5 +80,7 @@ class Parts:
     folders: Folders
     refiling: Refiling
     relinking: Relinking
+    forgotten: Forgotten
+    purge: Purge
     state: State
     stopping: asyncio.Event

@@ -16,7 +16,9 @@ from aimemory.daemon.tasks import TASKS, Supervisor
 from aimemory.errors import AimemoryError, UserError
 from aimemory.harness.registry import load_registry
 from aimemory.index.events import keys_after, last_of_harnesses, stored_hashes
+from aimemory.index.purges import stored_purges
 from aimemory.install.launchers import write_launchers
+from aimemory.journal.lines import Line
 from aimemory.server.auth import Guard, load_token
 from aimemory.server.listen import Listener, inherited_socket, tcp_socket, unix_socket
 from aimemory.server.logs import set_up_logging
@@ -90,7 +92,16 @@ async def _open(parts: Parts) -> None:
     parts.projector.expect(last)
     if shown > last or (not had_index and (last or any(parts.config.data.wiki.glob("*/*")))):
         parts.projector.ask_rebuild()
-    prime = parts.dedupe.prime(parts.config.data.journal, shown if had_index and shown <= last else 0)
+    for data in await parts.projector.execute(stored_purges):
+        parts.forgotten.take(data)
+    parts.purge.prime()
+
+    def on_line(line: Line) -> None:
+        if line.type == "purge":
+            parts.forgotten.take(line.data)
+
+    known = shown if had_index and shown <= last else 0
+    prime = parts.dedupe.prime(parts.config.data.journal, known, on_line)
     if last - shown <= _QUICK_TAIL:
         await prime
     else:
@@ -110,8 +121,11 @@ async def _catch_up(parts: Parts) -> None:
         for harness, event, at_ns in await parts.reader.read(last_of_harnesses()):
             parts.counters.known(harness, event, at_ns)
 
+    async def purge_left() -> None:
+        await parts.purge.finish()
+
     steps = (
-        known_keys, known_harnesses, parts.refiling.finish, parts.pages.take_stock, parts.relinking.finish,
+        known_keys, known_harnesses, parts.refiling.finish, parts.pages.take_stock, parts.relinking.finish, purge_left,
     )  # fmt: skip
     for step in steps:
         while True:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from aimemory import __version__
 from aimemory.errors import Unavailable
 from aimemory.model.protocols import TaskPulse, rfc3339_local
+from aimemory.store.pages import FORGOTTEN
 
 if TYPE_CHECKING:
     from aimemory.daemon.parts import Parts
@@ -59,6 +60,18 @@ def _task(pulse: TaskPulse, now: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _held(path: str, kinds: str) -> str:
+    if kinds == FORGOTTEN:
+        return (
+            f"{path} was forgotten and lies there again as it was; it is in no answer. Delete it, or take it in with "
+            f"`aimemory rescan --accept {path}`."
+        )
+    return (
+        f"{path} looks as if it held a secret ({kinds}); it is not committed until that is gone, or acknowledged with "
+        f"`aimemory rescan --accept {path}`."
+    )
+
+
 def _problems(parts: "Parts", now: int) -> list[str]:
     """Sentences for a person, each naming what to do or where to look."""
     state = parts.state
@@ -77,12 +90,11 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         parts.folders.table()
     except Unavailable as error:
         found.append(str(error))
+    if parts.purge.problem:
+        found.append(parts.purge.problem)
     if parts.pages.last.problem:
         found.append(parts.pages.last.problem)
-    found += [
-        f"{path} looks as if it held a secret ({kinds}); it is not committed until that is gone."
-        for path, kinds in parts.pages.held.items()
-    ]
+    found += [_held(path, kinds) for path, kinds in parts.pages.held.items()]
     found += _conflicts(parts)
     if problem := parts.automatic.problem():
         found.append(problem)

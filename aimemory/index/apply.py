@@ -133,6 +133,10 @@ def _apply_run(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int) ->
         db.execute(_SESSION_DONE, (rows,))
     if found := by_type.get("handoff"):
         _handoffs(db, found)
+    for line in by_type.get("purge", ()):
+        db.execute(_PURGE, (line.seq, line.at_ns, _ENCODE(line.data)))
+    for line in by_type.get("accept", ()):
+        db.execute(_ACCEPTED, (line.data["path"], line.data["version"], line.seq, line.at_ns))
     db.execute(_LINE_TYPE, (_json([kind, len(found)] for kind, found in by_type.items()),))
 
 
@@ -331,6 +335,13 @@ from (
     select c.session, max(j.value->>2) seq, j.value->>3 page
     from json_each(?) j join closing c on c.id = j.value->>0 group by 1
 ) d where session.id = d.session
+"""
+
+_PURGE = "insert or ignore into purge(seq, at, data) values (?, ?, ?)"
+
+_ACCEPTED = """
+insert into accepted(path, version, seq, at) values (?, ?, ?, ?)
+on conflict(path) do update set version = excluded.version, seq = excluded.seq, at = excluded.at
 """
 
 _LINE_TYPE = """

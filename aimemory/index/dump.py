@@ -24,6 +24,8 @@ TABLES = {
     "written": "path, version, before, op, seq, at, user, harness, session",
     "project_line": "seq, op, at, data",
     "refiled": "session, project",
+    "purge": "seq, at, data",
+    "accepted": "path, version, seq, at",
     "page_line": "seq, path, source, version, op, at, user, harness, session",
     "page": (
         "path, id, kind, title, description, tags, status, created, updated, date_ns, project, workspace, version,"

@@ -1,6 +1,6 @@
 """The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
 
-SCHEMA = 4
+SCHEMA = 5
 """`pragma user_version` of an index written by this code."""
 
 _TOKENIZE = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
@@ -134,6 +134,12 @@ create table project_line(
     at integer not null,
     data text not null
 ) strict;
+
+create table purge(seq integer primary key, at integer not null, data text not null) strict;
+
+create table accepted(
+    path text primary key, version text not null, seq integer not null, at integer not null
+) strict, without rowid;
 
 create table refiled(session text primary key, project text not null) strict, without rowid;
 

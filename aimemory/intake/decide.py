@@ -31,6 +31,7 @@ from aimemory.privacy.mask import masked
 from aimemory.privacy.worker import Worker
 from aimemory.sessions.liveness import Start
 from aimemory.store.dedupe import Dedupe, Known
+from aimemory.store.forgotten import EVENT_REASON, REASON, Forgotten
 from aimemory.store.projects import Filing, Projects
 from aimemory.store.writer import Writer
 
@@ -74,7 +75,7 @@ class Intake:
     def __init__(
         self, *, registry: Registry, config: Config, writer: Writer, dedupe: Dedupe, projects: Projects, actor: Actor,
         clock: Clock, worker: Worker, rejects: Rejects, counters: Counters, origins: Origins, folders: Folders,
-        on_stored: OnStored,
+        forgotten: Forgotten, on_stored: OnStored,
     ) -> None:  # fmt: skip
         self._registry = registry
         self._config = config
@@ -88,6 +89,7 @@ class Intake:
         self._counters = counters
         self._origins = origins
         self._folders = folders
+        self._forgotten = forgotten
         self._began_in: OrderedDict[SessionId, str] = OrderedDict()
         self._on_stored = on_stored
         self._own_root = str(config.data.root)
@@ -126,6 +128,9 @@ class Intake:
             return self._dropped(event, "it ran in the data directory of aimemory itself", session)
         if self._is_switched_off(event, session):
             return self._dropped(event, OFF_REASON, session)
+        await self._dedupe.primed()
+        if self._forgotten.is_session(session):  # before it is filed: it doesn't even make a project
+            return self._dropped(event, REASON, session)
         filing = await self._projects.file(session, event.cwd)
         if filing.place != event.cwd and await self._is_off_by_a_link(event.cwd, filing.place):
             return self._dropped(event, OFF_REASON, session)
@@ -141,8 +146,12 @@ class Intake:
             payload = payload.derive(masked)
         known = identify(event, payload, at_ns, session)
         found = await self._dedupe.find(known)
+        if found is None and known.hash is not None and self._forgotten.redacted:
+            found = await self._dedupe.find(replace(known, key=self._forgotten.veiled_key(known.key), hash=None))
         if found is not None:
             return await self._duplicate(found, filing, session, event)
+        if self._forgotten.is_event(known.key):
+            return self._dropped(event, EVENT_REASON, session)
         if (process := self._origins.news(event, session, peer, spec)) is not None:
             kept = kept.derive(lambda value: replace(value, process=process))
         return await self._store(known, kept, filing, session)

@@ -26,6 +26,7 @@ class Drain:
 
     def __init__(self, spool: Path, rejects: Path, intake: Intake) -> None:
         self._spool = spool
+        self._lock = asyncio.Lock()
         self._rejects = rejects
         self._intake = intake
 
@@ -34,6 +35,10 @@ class Drain:
 
         Raises Unavailable when some could not be stored now; they stay in the spool, and the others are settled.
         """
+        async with self._lock:
+            return await self._drain(pulse)
+
+    async def _drain(self, pulse: Pulse | None) -> int:
         settled = 0
         refused: list[Unavailable] = []
         for name in (await asyncio.to_thread(self._names))[:_AT_ONCE]:

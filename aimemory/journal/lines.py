@@ -15,6 +15,9 @@ from aimemory.privacy import Sanitized
 
 VERSION = 1
 
+GONE = "gone"
+"""Type of a line that stands for a run of lines which were taken out (see `rewrite`): from its `seq` to its `to`."""
+
 _CRC = b',"crc":"'
 _TAIL_BYTES = len(_CRC) + 8 + 2  # the checksum's eight digits, then `"}`
 
@@ -40,6 +43,12 @@ class Line:
     at_ns: int
     data: dict[str, Any]
     data_json: str | None = field(default=None, compare=False, repr=False)
+
+
+def last_of(line: Line) -> int:
+    """The number up to which a line accounts for the sequence: its own, but for one that stands for others."""
+    to = line.data.get("to") if line.type == GONE else None
+    return max(line.seq, to) if isinstance(to, int) else line.seq
 
 
 class BadLine(ValueError):

@@ -4,7 +4,7 @@ import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aimemory.journal.lines import BadLine, Line, decode
+from aimemory.journal.lines import BadLine, Line, decode, last_of
 from aimemory.journal.segments import find_segments, open_now
 
 
@@ -12,8 +12,8 @@ def replay(root: Path, after: int = 0, on_damage: Callable[[str], None] | None =
     """Every line whose `seq` is greater than `after`, in order.
 
     A damaged line or an unreadable rest of a segment is named to `on_damage` ("2026/11/0001.jsonl line 17: …") and
-    skipped; the lines around it are used. A gap in the sequence is named too. A line without an end is a torn write or
-    one in the writing, no damage.
+    skipped; the lines around it are used. A gap in the sequence is named too, unless a `gone` line stands for it. A
+    line without an end is a torn write or one in the writing, no damage.
     """
     segments = find_segments(root)
     expected = after + 1
@@ -37,7 +37,7 @@ def replay(root: Path, after: int = 0, on_damage: Callable[[str], None] | None =
                         continue
                     if line.seq > expected and on_damage:
                         on_damage(f"lines {expected} to {line.seq - 1} are missing before {name} line {number}")
-                    expected = max(expected, line.seq + 1)
+                    expected = max(expected, last_of(line) + 1)
                     if line.seq > after:
                         yield line
         except (EOFError, OSError, gzip.BadGzipFile) as error:

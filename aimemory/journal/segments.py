@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from aimemory import datadir, points
 from aimemory.errors import Unavailable
-from aimemory.journal.lines import BadLine, Line, decode, encode
+from aimemory.journal.lines import BadLine, Line, decode, encode, last_of
 from aimemory.model.protocols import instant
 
 _TAIL_BYTES = 8 << 20
@@ -108,7 +108,7 @@ class Journal:
         if newest is None or newest.first_seq is None:
             return
         last, damaged = last_line(newest.path)
-        self.next_seq = (last.seq if last else newest.first_seq) + damaged + 1
+        self.next_seq = (last_of(last) if last else newest.first_seq) + damaged + 1
         if not newest.is_sealed:
             self._recover(newest.path)
 
@@ -138,6 +138,11 @@ class Journal:
         self.next_seq = seqs[-1] + 1
         points.reached("journal.synced")
         return seqs
+
+    def leave_segment(self) -> None:
+        """Begin a new segment with the next line: those so far are written no more, and may be rewritten."""
+        self.close()
+        self._path = None
 
     def close(self) -> None:
         if self._file is not None:

@@ -380,3 +380,56 @@ class Step:
     said: str
     page: str | None
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What forgetting something takes out, or took out.
+
+    counts: by place or line type. pages: those that go or change. commits, versions: of git's history; rewritten with
+    `history`, else still holding it. found: places that hold one of the texts that were looked for afterwards.
+    unread: what could not be looked into. remains: sentences on what is left and how to remove that too. seq: the
+    journal line that tells of it, once applied.
+    """
+
+    what: str
+    applied: bool
+    counts: dict[str, int]
+    pages: tuple[str, ...]
+    history: bool
+    commits: int
+    versions: int
+    remains: tuple[str, ...]
+    texts: int = 0
+    files: int = 0
+    bytes: int = 0
+    found: dict[str, int] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    backups_removed: tuple[str, ...] = ()
+    seq: int | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rescanning:
+    """What today's rules find in what is stored: by place, how many of which kind. persons: in files that a person
+    wrote, which are never changed. pages: those that change. commits: of git's history that hold a finding."""
+
+    applied: bool
+    found: dict[str, dict[str, int]]
+    persons: dict[str, dict[str, int]]
+    pages: tuple[str, ...]
+    commits: int
+    history: bool
+    remains: tuple[str, ...]
+    counts: dict[str, int] = field(default_factory=dict)
+    seq: int | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A finding that a person acknowledged: in this page, as it stands."""
+
+    path: str
+    found: str

@@ -13,6 +13,7 @@ from aimemory.api import Memory
 from aimemory.errors import NotFound, UserError
 from aimemory.model.answers import Caller
 from aimemory.server.conflicts import ConflictsApi
+from aimemory.server.forget import ForgetApi
 from aimemory.server.listen import peer_of
 from aimemory.server.oversight import OversightApi
 from aimemory.server.repair import RepairApi
@@ -43,6 +44,7 @@ class Api:
             *ConflictsApi(self._memory.conflicts).routes(),
             *RepairApi(self._memory.repair, self._memory.undoing, self._memory.refile).routes(),
             *OversightApi(self._memory.capture).routes(),
+            *ForgetApi(self._memory.forget).routes(),
             Route("/api/v1/brief", self.brief),
             Route("/api/v1/where", self.where),
             Route("/api/v1/projects", self.projects),

@@ -34,13 +34,15 @@ BoundsOf = Callable[[SessionId, str | None], Awaitable[Bounds]]
 @dataclass(frozen=True, slots=True)
 class Transcripts:
     """Where harnesses keep their own records. source_of: None for a harness that keeps none we can read. is_off:
-    whether nothing may be recorded of a directory; raises Unavailable when that can't be told."""
+    whether nothing may be recorded of a directory; raises Unavailable when that can't be told. is_untold: whether
+    something of a session was forgotten, which its transcript would bring back."""
 
     source_of: Callable[[str], TranscriptSource | None]
     bounds_of: BoundsOf
     is_off: Callable[[str | None], bool]
     home: str
     env: Mapping[str, str]
+    is_untold: Callable[[SessionId], bool] = lambda session: False
 
 
 class Sessions:
@@ -71,6 +73,10 @@ class Sessions:
                 self._states.popitem(last=False)
         return state
 
+    def drop_all(self) -> None:
+        """Fold everything anew at the next question: what the journal said has changed."""
+        self._states.clear()
+
     async def enriched(self, session: SessionId, *, limit_s: float = _READ_S) -> SessionState | None:
         """As `state`, with what the harness's transcript adds; a value of its own, to be kept by nobody.
 
@@ -97,6 +103,8 @@ class Sessions:
         where = self._transcripts
         if where is None or state.transcript_path is None:
             return Unknown("the hooks named none")
+        if where.is_untold(state.id):
+            return Unknown("something of this session was forgotten")
         bounds = await where.bounds_of(state.id, state.cwd)
         if bounds.rules.mode != "full":
             return Unknown(f"capture of this project is {bounds.rules.mode}")

@@ -63,6 +63,12 @@ class Claims:
         self._look_for_offers()
         self._loaded.set()
 
+    async def reload(self) -> None:
+        """Read everything anew: what the journal said has changed."""
+        self._loaded.clear()
+        self._known = {}
+        await self.load()
+
     async def ready(self) -> None:
         """Wait until `load` is done. Raises Unavailable when it takes long: a rebuild is under way."""
         if not self._loaded.is_set():

@@ -136,6 +136,39 @@ class Committer:
         """The bytes of a version that `past` names."""
         return await self._in_thread(lambda: self._open_repo().content(blob))
 
+    async def exclusively(self, function: Callable[[], T]) -> T:
+        """Commit what waits, then run `function` in git's thread while nobody of us has the repository open.
+
+        Raises as `flush` does, and what the function raises.
+        """
+        await self.flush()
+
+        def alone() -> T:
+            if self._repo is not None:
+                self._repo.close()
+                self._repo = None
+            return function()
+
+        async with self._lock:
+            return await self._in_thread(alone)
+
+    async def alone(self, look: Callable[[], T], otherwise: T) -> T:
+        """As `exclusively`, for looking only: also while git takes no commit; `otherwise` where it can't be read."""
+        try:
+            await self.flush()
+        except AimemoryError:
+            pass  # reported in `problem`
+        try:
+            async with self._lock:
+                return await self._in_thread(look)
+        except AimemoryError:
+            return otherwise
+
+    async def refresh(self) -> None:
+        """After the history became another one: bring the repository's own index in step with it."""
+        async with self._lock:
+            await self._in_thread(lambda: self._open_repo().sync_index(None))
+
     def _past(self, path: str, limit: int) -> list["Past"]:
         repo = self._open_repo()
         return [

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from aimemory.journal.lines import Line
 from aimemory.journal.replay import replay
 from aimemory.model.ids import Seq
 
@@ -69,10 +70,11 @@ class KeyFilter:
         return True
 
 
-def _tail_of(journal: Path, after: int) -> dict[str, list[Known]]:
-    """Events behind line `after`, by key and by hash. Blocks."""
+def _tail_of(journal: Path, after: int, on_line: Callable[[Line], None]) -> dict[str, list[Known]]:
+    """Events behind line `after`, by key and by hash; `on_line` is told of every line. Blocks."""
     found: dict[str, list[Known]] = {}
     for line in replay(journal, after):
+        on_line(line)
         if line.type == "observation" and "key" in line.data:
             known = Known(line.data["key"], line.data.get("hash"), line.at_ns, line.data.get("session"))
             for digest in (known.key, known.hash):
@@ -103,14 +105,18 @@ class Dedupe:
         self._loaded = True
         self._tail = {}  # the index shows them now
 
-    async def prime(self, journal: Path, after: int) -> None:
+    async def primed(self) -> None:
+        """Wait for the end of `prime`."""
+        await self._primed.wait()
+
+    async def prime(self, journal: Path, after: int, on_line: Callable[[Line], None]) -> None:
         """Take in what the journal holds and the index doesn't show yet: every event behind line `after`.
 
         Until this is done `find` waits, since nobody else could tell. With `after` 0 the index is not asked until
-        `load`: it is missing, or holds what the journal has lost.
+        `load`: it is missing, or holds what the journal has lost. on_line: told of every line there, in a thread.
         """
         try:
-            self._tail = await asyncio.to_thread(_tail_of, journal, after)
+            self._tail = await asyncio.to_thread(_tail_of, journal, after, on_line)
             self._tail_is_all = after == 0
         finally:
             self._primed.set()

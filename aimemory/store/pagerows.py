@@ -6,10 +6,12 @@ from typing import Any
 
 from aimemory.errors import AimemoryError
 from aimemory.index.pages import DeclaredProject, PageRow, upsert_pages
+from aimemory.index.purges import stored_purges
 from aimemory.model.ids import PageId, ProjectId, Version, page_version
 from aimemory.model.scope import GLOBAL_FOLDER, UNFILED_FOLDER
 from aimemory.privacy import Sanitized, sanitize_tree
 from aimemory.project.registry import project_id
+from aimemory.store.forgotten import Forgotten
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.links import links_of
 from aimemory.wiki.parse import parse_page
@@ -64,17 +66,26 @@ def known_folders(files: WikiFiles) -> dict[str, ProjectId]:
     return found
 
 
-def take_pages(files: WikiFiles) -> Callable[[sqlite3.Connection, Callable[[str, int], None]], None]:
-    """For a rebuild: fills the page tables of a new index from every file of the wiki. Blocks."""
+def take_pages(files: WikiFiles, key: bytes) -> Callable[[sqlite3.Connection, Callable[[str, int], None]], None]:
+    """For a rebuild: fills the page tables of a new index from every file of the wiki. Blocks.
+
+    key: what forgotten files are recognised by (see `store.forgotten`). Those that lie there again are left out.
+    """
 
     def fill(db: sqlite3.Connection, progress: Callable[[str, int], None]) -> None:
         folders = known_folders(files)
         found = scan(files.root, {}).added
+        forgotten = Forgotten(key)
+        for data in stored_purges(db):
+            forgotten.take(data)
+        wanted = dict(db.execute("select path, version from accepted"))
         batch: list[Sanitized[PageRow]] = []
         for count, (path, stat) in enumerate(sorted(found.items()), 1):
             try:
-                raw, _ = files.read(path)
+                raw, version = files.read(path)
             except AimemoryError:  # gone since the walk, a link, too large
+                continue
+            if forgotten.is_file(path, version) and wanted.get(path) != forgotten.veil("file", path, version):
                 continue
             batch.append(page_row(path, raw, stat, folders))
             if len(batch) == _BATCH:

@@ -14,12 +14,14 @@ from aimemory import points
 from aimemory.errors import Conflict, Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import deleted, written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, stats_of, touch_pages, upsert_pages
+from aimemory.index.purges import accepted
 from aimemory.journal.lines import Record
 from aimemory.model.ids import ProjectId, Version, page_version
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor
-from aimemory.privacy import Sanitized, sanitize
+from aimemory.privacy import Sanitized, sanitize, sanitize_tree
 from aimemory.store.committer import Change, Committer, author_of
+from aimemory.store.forgotten import Forgotten
 from aimemory.store.pagerows import Folders, declared_project, folder_of, is_project_page, known_folders, page_row
 from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
@@ -27,6 +29,9 @@ from aimemory.store.writer import Append, Writer
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.names import check_new_page_path, check_page_path
 from aimemory.wiki.walk import Stat, look, scan, stat_of
+
+FORGOTTEN = "it was forgotten"
+"""Why a page is held whose very bytes were forgotten at this place, and lie there again."""
 
 _BATCH = 100
 _FEW = 20
@@ -47,9 +52,11 @@ class Pages:
 
     def __init__(
         self, *, files: WikiFiles, writer: Writer, projector: Projector, reader: Reader, committer: Committer,
-        clock: Clock, actor: Actor,
+        clock: Clock, actor: Actor, forgotten: Forgotten,
     ) -> None:  # fmt: skip
         self._files = files
+        self._forgotten = forgotten
+        self._accepted: dict[str, str] = {}
         self._writer = writer
         self._projector = projector
         self._reader = reader
@@ -74,7 +81,8 @@ class Pages:
 
     @property
     def held(self) -> dict[str, str]:
-        """Pages edited by hand that are not committed, with the kinds of findings that keep them back."""
+        """Pages edited by hand that are not committed, with the kinds of findings that keep them back, or `FORGOTTEN`:
+        those are in no answer either."""
         return dict(sorted(self._held.items()))
 
     async def read(self, path: str) -> tuple[str, Version]:
@@ -113,10 +121,13 @@ class Pages:
             await self.reconcile()
         raw = content.derive(_as_bytes)
         record = self._line(op, path, page_version(raw.value), actor)
+        wanted_again = self._is_forgotten(path, page_version(raw.value))
 
         def operation(append: Append) -> Version:
             self._check(path, expected)
             append(record)  # who wrote this version is known before it can be seen
+            if wanted_again:
+                append(self._acknowledged(path, page_version(raw.value), actor, FORGOTTEN))
             try:
                 points.reached("page.announced")
                 return self._files.write(path, raw, expected)
@@ -125,6 +136,8 @@ class Pages:
                 raise Unavailable(f"{path} can't be written: {error.strerror}. It is as it was.") from error
 
         version = await self._writer.call(operation)
+        if wanted_again:
+            self._accepted[path] = self._forgotten.veil("file", path, version)
         self._commit(path, raw.value, actor, summary)  # gated too: what a person typed may be part of the page
         if op in ("edit", "restore"):
             self._on_edit(path, raw.value)
@@ -193,6 +206,62 @@ class Pages:
                 continue
         return found
 
+    async def rewrite(
+        self, operation: Callable[[Append], Mapping[str, tuple[str, bytes] | None]], *, actor: Actor, summary: str
+    ) -> None:
+        """Let `operation`, in the writer's thread, write its lines and change files; follow with index and commit.
+
+        It returns, by the path that a page had, the one it has and its bytes, or None for a page that went.
+        """
+        async with self._walk:  # else a walk may take what it finds for a person's doing
+            done = await self._writer.call(operation)
+            gone = [old for old, now in done.items() if now is None or now[0] != old]
+            for path in gone:
+                self._held.pop(path, None)
+                self._committer.add(Change(path, None, *author_of(actor), summary))
+            left = [now for now in done.values() if now is not None]
+            for path, raw in left:
+                self._commit(path, raw, actor, summary)
+            try:
+                await self._projector.reached(self._writer.last_seq)
+                if gone:
+                    await self._unindex(gone)
+                await self._index(left)
+            except (Unavailable, Damaged):  # the files are as they shall be; the walk or the rebuild shows it
+                pass
+
+    async def accept(self, path: str, actor: Actor) -> str:
+        """Acknowledge what is held in a page, as it stands now: it is committed and indexed, until it changes.
+
+        Returns what was found. Raises NotFound; UserError when nothing keeps the page back.
+        """
+        path = check_page_path(path)
+        await self.reconcile()
+        raw, version = await asyncio.to_thread(self._files.read, path)
+        found = FORGOTTEN if self._is_forgotten(path, version) else _findings(path, raw)
+        if not found:
+            raise UserError(f"Nothing in {path} looks like a secret as it stands; it needs no acknowledgement.")
+        await self._writer.record(self._acknowledged(path, version, actor, found))
+        await self._projector.reached(self._writer.last_seq)
+        self._accepted[path] = self._forgotten.veil("file", path, version)
+        async with self._walk:
+            self._commit(path, raw, actor, "Accept")
+            await self._index([(path, raw)])
+        return found
+
+    def is_accepted(self, path: str, version: Version) -> bool:
+        """Whether a person has acknowledged what is in this very version of the page."""
+        return path in self._accepted and self._accepted[path] == self._forgotten.veil("file", path, version)
+
+    def _is_forgotten(self, path: str, version: Version) -> bool:
+        return self._forgotten.is_file(path, version) and not self.is_accepted(path, version)
+
+    def _acknowledged(self, path: str, version: Version, actor: Actor, found: str) -> Record:
+        """The version is veiled: from a plain hash of a page that is known but for one word, the word could be told."""
+        veiled = self._forgotten.veil("file", path, version)
+        said = {"path": path, "version": veiled, "found": found, "user": actor.user, "machine": actor.machine}
+        return Record("accept", self._clock.now_ns(), sanitize_tree(said))
+
     async def reconcile(self) -> Reconciled:
         """Take in what changed outside of us; of several callers that wait for a walk, one walk serves all."""
         self._asked += 1
@@ -238,6 +307,7 @@ class Pages:
     async def take_stock(self) -> None:
         """After a rebuild of the index, which takes files in without asking who wrote them, and at a start."""
         self._folders = None
+        self._accepted = await self._reader.read(accepted())
         await self.reconcile()
         await self.commit_missing()
 
@@ -310,6 +380,10 @@ class Pages:
             if version == before:
                 same.append((path, stats[path].mtime_ns, stats[path].size))
                 continue
+            if self._is_forgotten(path, version):
+                self._held[path] = FORGOTTEN
+                await self._unindex([path])
+                continue
             changed.append((path, raw))
             last = writes.get(path)
             if last is None or not last.is_ours(version):
@@ -323,9 +397,9 @@ class Pages:
 
     def _commit(self, path: str, raw: bytes, actor: Actor, summary: str) -> None:
         """Queue a commit, unless something in the page or its name looks like a secret; then it is held and named."""
-        found = sanitize(f"{path}\n{raw.decode('utf-8', 'replace')}").counts
-        if found:
-            self._held[path] = ", ".join(f"{count} × {kind}" for kind, count in sorted(found.items()))
+        found = _findings(path, raw)
+        if found and not self.is_accepted(path, page_version(raw)):
+            self._held[path] = found
             return
         self._held.pop(path, None)
         self._committer.add(Change(path, raw, *author_of(actor), summary))
@@ -395,6 +469,12 @@ class Pages:
 
 def _as_bytes(text: str | bytes) -> bytes:
     return text if isinstance(text, bytes) else text.encode("utf-8")
+
+
+def _findings(path: str, raw: bytes) -> str:
+    """What looks like a secret in a page or its name: kinds and numbers; empty for nothing."""
+    found = sanitize(f"{path}\n{raw.decode('utf-8', 'replace')}").counts
+    return ", ".join(f"{count} × {kind}" for kind, count in sorted(found.items()))
 
 
 def _ignore(path: str, raw: bytes) -> None:

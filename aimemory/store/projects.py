@@ -323,6 +323,10 @@ class Projects:
         """Ask the index again which project a session has, at its next event."""
         self._sessions.pop(session, None)
 
+    def forget_all(self) -> None:
+        """As `forget`, of every session."""
+        self._sessions.clear()
+
     def _note_problems(self, where: str, problems: tuple[str, ...]) -> None:
         self.problems.pop(where, None)
         if problems and len(self.problems) < 100:

@@ -82,7 +82,14 @@ def _build(data: DataDir, path: Path, applied: int, progress: Progress) -> None:
             apply_lines(db, batch)
             done += len(batch)
             progress("rebuilt", done)
-        take_pages(WikiFiles(data.wiki))(db, progress)
+        take_pages(WikiFiles(data.wiki), _key(data))(db, progress)
+
+
+def _key(data: DataDir) -> bytes:
+    try:
+        return data.forget_key.read_bytes()
+    except OSError:  # none was made yet
+        return b""
 
 
 def _tell(found: list[Difference], data: DataDir, db: sqlite3.Connection, findings: Findings) -> None:

@@ -5,7 +5,7 @@ import zlib
 from pathlib import Path
 
 from aimemory.datadir import DataDir
-from aimemory.journal.lines import BadLine, decode
+from aimemory.journal.lines import BadLine, decode, last_of
 from aimemory.journal.segments import Segment, find_segments, open_now
 from aimemory.upkeep.backup.archive import Progress
 from aimemory.upkeep.verify.findings import Findings
@@ -43,7 +43,7 @@ def _segment(
                 if findings.counts["lines"] % _EVERY == 0:
                     progress("lines", findings.counts["lines"])
                 try:
-                    seq = decode(raw).seq
+                    line = decode(raw)
                 except BadLine as error:
                     if raw.endswith(b"\n"):
                         last += 1
@@ -51,8 +51,8 @@ def _segment(
                     elif not is_newest:
                         findings.add("note", "journal", where, "A torn write, never acknowledged.", "Nothing to do.")
                     continue
-                _sequence(where, seq, last, findings)
-                last = max(last, seq)
+                _sequence(where, line.seq, last, findings)
+                last = max(last, last_of(line))
     except _UNREADABLE as error:
         what = f"It can't be read behind line {number}: {type(error).__name__}."
         findings.add("damage", "journal", name, what, _RESTORE)

@@ -212,7 +212,8 @@ SCENARIOS = {
 
 
 def test_every_point_of_the_source_is_tried_and_no_other():
-    assert sorted(points_in_source()) == sorted(point for points in SCENARIOS.values() for point in points)
+    here = [point for point in points_in_source() if not point.startswith("purge.")]  # tried by test_system_forget.py
+    assert sorted(here) == sorted(point for points in SCENARIOS.values() for point in points)
 
 
 @pytest.mark.promise("P2.100")

@@ -1,0 +1,277 @@
+"""Forgetting: gone from every byte, said honestly what is left, and not back by itself."""
+
+import gzip
+import json
+import shutil
+import sqlite3
+
+import pytest
+from living import all_bytes, git, repository
+from pointed import Pointed, points_in_source
+
+from aimemory.index.dump import dump
+from aimemory.journal.segments import seal
+
+WORD = "amaryllis-9Q"
+PROMPT = f"plant the {WORD} in the northern bed"
+
+
+@pytest.fixture
+def shop(daemon, tmp_path):
+    where = repository(tmp_path / "shop", remote="git@github.com:acme/shop.git")
+    daemon.event("generic", "note", {"session_id": "s0", "text": "this is the shop", "cwd": str(where)})
+    return where
+
+
+def work(daemon, where, session="s1", prompt=PROMPT):
+    """A session with prompt, tool call and end; returns our id of it."""
+    base = {"session_id": session, "cwd": str(where)}
+    done = len(daemon.lines("done"))
+    daemon.event("claude-code", "SessionStart", {**base, "source": "startup"})
+    daemon.event("claude-code", "UserPromptSubmit", {**base, "prompt": prompt})
+    daemon.event("claude-code", "PostToolUse", {
+        **base, "tool_name": "Bash", "tool_input": {"command": f"echo '{prompt}'"}, "tool_use_id": f"t-{session}",
+        "tool_response": {"stdout": f"{prompt} is done\n", "stderr": ""},
+    })  # fmt: skip
+    daemon.event("claude-code", "SessionEnd", {**base, "reason": "other"})
+    daemon.wait(lambda: len(daemon.lines("done")) > done, "the session is closed")
+    return next(x["data"]["session"] for x in daemon.lines("observation") if x["data"].get("native_session") == session)
+
+
+def write(daemon, title, body, **more):
+    return daemon.post("/api/v1/page", {"title": title, "body": body, "project": "shop", **more})
+
+
+def forget(daemon, what, name, **more):
+    return daemon.post("/api/v1/forget", {"what": what, "name": name, "apply": True, **more})
+
+
+def committed(daemon):
+    daemon.wait(lambda: not daemon.status()["git"]["waiting"], "everything is committed")
+
+
+def lines(daemon):
+    """Every journal line, from sealed segments too."""
+    found = []
+    for path in sorted(daemon.data.journal.rglob("*.jsonl*")):
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        found += [json.loads(row) for row in raw.splitlines()]
+    return sorted(found, key=lambda line: line["seq"])
+
+
+def is_right(daemon):
+    """verify and doctor have nothing to say, git neither, and an index made anew equals the live one."""
+    code = daemon.cli("verify", "--json")
+    assert code.returncode == 0, code.stdout
+    assert git(daemon.data.wiki, "fsck", "--full") == "" and git(daemon.data.wiki, "status", "--porcelain") == ""
+    assert daemon.status()["problems"] == []
+
+
+def holds(daemon, word=WORD):
+    return word.encode() in all_bytes(daemon.data.root)
+
+
+def dumped(daemon):
+    with sqlite3.connect(f"file:{daemon.data.index}?mode=ro", uri=True) as db:
+        text = dump(db)
+    db.close()
+    return text
+
+
+@pytest.mark.promise("P10.140", "P10.141", "P10.142", "P10.143")
+def test_a_forgotten_session_is_in_no_byte_and_the_rest_is_as_it_was(daemon, shop):
+    session = work(daemon, shop)
+    other = work(daemon, shop, "s2", "water the roses by the wall")
+    daemon.event("generic", "note", {"session_id": "s3", "text": "a third one goes on", "cwd": str(shop)})
+    committed(daemon)
+    (daemon.data.rejects / "rejects.jsonl").write_text(
+        json.dumps({"body": f'{{"session_id": "s1", "x": "{WORD}"}}'}) + "\n"
+    )
+    before = [x for x in lines(daemon) if x["type"] == "observation" and x["data"]["session"] != session]
+
+    shown = daemon.cli("forget", "session", session)
+    assert shown.returncode == 0 and "4  observation" in shown.stdout and holds(daemon)
+    receipt = forget(daemon, "session", session, history=True)
+
+    assert not holds(daemon)
+    assert receipt["found"] == {} and receipt["texts"] > 2 and receipt["counts"]["observation lines removed"] == 4
+    assert [x for x in lines(daemon) if x["type"] == "observation"] == before
+    assert {x["data"]["op"] for x in lines(daemon) if x["type"] == "purge"} == {"begin", "done"}
+    assert any("restored, brings it back" in one for one in receipt["remains"])
+    assert daemon.search(WORD) == [] and daemon.search("roses")
+    with pytest.raises(AssertionError, match="no session"):
+        daemon.get("/api/v1/sessions", session=session)
+    is_right(daemon)
+
+    # late events of it start nothing, and are counted
+    base = {"session_id": "s1", "cwd": str(shop)}
+    assert daemon.event("claude-code", "UserPromptSubmit", {**base, "prompt": PROMPT})[1]["reason"]
+    assert daemon.status()["capture"]["claude-code"]["reasons"] == {"its session was forgotten": 1}
+    daemon.cli("down")
+    daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": PROMPT}, shop)
+    daemon.wait(lambda: list(daemon.data.spool.glob("*.json")), "the spooled event")
+    daemon.process.wait(20)
+    shutil.rmtree(daemon.data.cache)
+    daemon.data.down_marker.unlink()
+    daemon.start()
+    daemon.wait(lambda: not list(daemon.data.spool.glob("*.json")), "the spool is drained")
+    assert not holds(daemon) and len(daemon.pages()) == 1
+    assert daemon.get("/api/v1/sessions", session=other)["id"] == other
+
+
+@pytest.mark.promise("P10.144", "P10.145")
+def test_a_forgotten_text_goes_from_names_pages_events_logs_and_history(daemon, shop):
+    work(daemon, shop)
+    page = write(daemon, f"About {WORD}", f'It is {WORD}, as "{WORD}" shows.\n')
+    mine = daemon.data.wiki / "default/shop/notes/my own.md"
+    mine.write_text(f"---\ntitle: My {WORD}\ntags: [a, {WORD}]\n---\nmine: {WORD}\n")
+    daemon.wait(lambda: daemon.search("mine", observations=False), "the hand edit")
+    daemon.event("generic", "note", {"text": f"a note on {WORD}", "cwd": str(shop)}, at=10**18, pid=7)
+    daemon.event("claude-code", "Stop", b'{"broken": "' + WORD.encode())
+    with daemon.data.log_file.open("a") as log:
+        log.write(f"something of {WORD}\n")
+    committed(daemon)
+    keys = {x["data"]["key"] for x in lines(daemon) if x["type"] == "observation" and "hash" in x["data"]}
+
+    plain = forget(daemon, "text", WORD)
+
+    assert plain["commits"] > 0 and list(plain["found"]) == ["wiki/.git (history)"]
+    assert any("--history" in one for one in plain["remains"])
+    receipt = forget(daemon, "text", WORD, history=True)
+
+    assert receipt["found"] == {} and not holds(daemon)
+    assert (
+        "title: My [redacted:forgotten]" in mine.read_text() or 'title: "My [redacted:forgotten]"' in mine.read_text()
+    )
+    assert mine.read_text().endswith("mine: [redacted:forgotten]\n")
+    assert not [path for path in daemon.pages("**/*.md") if "amaryllis" in path.name]
+    assert daemon.get("/api/v1/page", page="About [redacted:forgotten]")["id"] == page["id"]
+    assert "PLANT" not in dumped(daemon) and daemon.search("northern bed")
+    # no digest of the text is left with the rest of it: those of the events were made anew with a key
+    assert not keys & {x["data"].get("key") for x in lines(daemon) if "[redacted:forgotten]" in json.dumps(x)}
+    is_right(daemon)
+    # the same event once more is known, though its own key is no longer there
+    daemon.stop()
+    daemon.start()
+    assert (
+        daemon.event("generic", "note", {"text": f"a note on {WORD}", "cwd": str(shop)}, at=10**18, pid=7)[1]["outcome"]
+        == "duplicate"
+    )
+    assert not holds(daemon)
+
+
+@pytest.mark.promise("P10.146", "P10.147")
+def test_a_forgotten_page_comes_back_by_a_persons_word_alone(daemon, shop):
+    page = write(daemon, "Bulbs", f"The word of the bulbs is {WORD} for sure.\n")
+    committed(daemon)
+    old = git(daemon.data.wiki, "rev-parse", "HEAD").strip()
+    file = daemon.data.wiki / page["path"]
+    before = file.read_bytes()
+
+    receipt = forget(daemon, "page", page["path"])
+    assert not file.exists() and list(receipt["found"]) == ["wiki/.git (history)"]
+    assert page["path"] not in json.dumps(lines(daemon))
+
+    git(daemon.data.wiki, "checkout", old, "--", page["path"])
+    daemon.wait(lambda: daemon.status()["wiki"]["held"], "the page is held")
+    assert daemon.status()["wiki"]["held"] == {page["path"]: "it was forgotten"}
+    assert daemon.search(WORD) == [] and "lies there again" in daemon.status()["problems"][0]
+    daemon.cli("reindex")
+    assert daemon.search(WORD) == []
+
+    done = daemon.cli("rescan", "--accept", page["path"])
+    assert done.returncode == 0, done.stderr
+    assert daemon.search(WORD, observations=False) and daemon.status()["wiki"]["held"] == {}
+    live = dumped(daemon)
+    daemon.stop()
+    shutil.rmtree(daemon.data.cache)
+    daemon.start()
+    daemon.wait(lambda: daemon.status()["index"]["state"] == "level", "the index is built")
+    assert daemon.search(WORD, observations=False) and dumped(daemon) == live
+    assert file.read_bytes() == before
+    committed(daemon)
+    is_right(daemon)
+
+
+@pytest.mark.promise("P10.148")
+def test_a_forgotten_project_goes_whole_from_sealed_segments_backups_and_packs(daemon, shop, tmp_path):
+    work(daemon, shop)
+    write(daemon, "Bulbs", f"The word of the bulbs is {WORD} for sure.\n")
+    elsewhere = repository(tmp_path / "elsewhere")
+    daemon.event("generic", "note", {"session_id": "s9", "text": "what is elsewhere stays", "cwd": str(elsewhere)})
+    committed(daemon)
+    daemon.stop()
+    daemon.settings["storage_segment_bytes"] = 1 << 16
+    (segment,) = daemon.data.journal.rglob("*.jsonl")
+    raw = segment.read_bytes()
+    cut = raw.index(b"\n", len(raw) // 2) + 1
+    segment.write_bytes(raw[:cut])
+    segment.with_name("0002.jsonl").write_bytes(raw[cut:])
+    assert seal(daemon.data.journal)
+    git(daemon.data.wiki, "gc", "-q", "--prune=now")
+    daemon.start()
+    assert daemon.cli("backup").returncode == 0
+
+    receipt = forget(daemon, "project", "shop", history=True)
+    (archive,) = daemon.data.backups.glob("*.tar.gz")
+    assert f"backups/{archive.name}" in "".join(receipt["remains"])
+    assert set(receipt["found"]) <= {f"backups/{archive.name}"}
+    assert not (daemon.data.wiki / "default/shop").exists()
+    assert {x["data"]["text"] for x in lines(daemon) if x["type"] == "observation"} == {"what is elsewhere stays"}
+    again = daemon.cli("forget", "text", WORD, "--apply", "--backups")
+    assert again.returncode in (0, 2)
+    is_right(daemon)
+    assert (
+        daemon.event("generic", "note", {"session_id": "new", "text": "begin anew", "cwd": str(shop)})[1]["outcome"]
+        == "stored"
+    )
+    assert (daemon.data.wiki / "default/shop/shop.md").exists()
+
+
+KILLS = ("begun", "pages", "switched", "journal", "told")
+ALL_KILLS = (*KILLS, "decided", "prepared", "history", "files", "index", "searched")
+
+
+def kill_at(daemon, where, steps):
+    """Forget a text out of everything, be killed at each step, and see that the next start ends it."""
+    for number, step in enumerate(steps):
+        word = f"word-{number}-Zq7"
+        write(daemon, f"Bulbs {word}", f"The word of the bulbs is {word} for sure.\n")
+        daemon.event("generic", "note", {"session_id": "n", "text": f"a note on {word}", "cwd": str(where)})
+        daemon.arm(f"purge.{step}")
+        with pytest.raises((OSError, IndexError, ValueError)):
+            forget(daemon, "text", word, history=True)
+        daemon.dies()
+        daemon.start()
+        daemon.wait(lambda: not daemon.data.purge_pending.exists(), f"the purge is finished after {step}")
+        assert not holds(daemon, word), step
+        done = [x["data"] for x in lines(daemon) if x["type"] == "purge" and x["data"]["op"] == "done"]
+        assert len(done) == number + 1, step
+    committed(daemon)
+    is_right(daemon)
+    assert len(daemon.pages("*/*/notes/*.md")) == len(steps)
+
+
+@pytest.fixture
+def killed(tmp_path):
+    made = Pointed(tmp_path)
+    made.start()
+    yield made
+    made.close()
+
+
+@pytest.mark.promise("P10.149")
+def test_a_purge_that_is_killed_is_finished_by_the_next_start(killed, tmp_path):
+    where = repository(tmp_path / "shop", remote="git@github.com:acme/shop.git")
+    work(killed, where)
+
+    kill_at(killed, where, KILLS)
+
+
+@pytest.mark.soak
+def test_a_purge_that_is_killed_at_any_step_is_finished_by_the_next_start(killed, tmp_path):
+    where = repository(tmp_path / "shop", remote="git@github.com:acme/shop.git")
+    work(killed, where)
+
+    assert {f"purge.{step}" for step in ALL_KILLS} == {one for one in points_in_source() if one.startswith("purge.")}
+    kill_at(killed, where, ALL_KILLS)
