@@ -47,7 +47,7 @@ def forget(daemon, what, name, **more):
 
 
 def committed(daemon):
-    daemon.wait(lambda: not daemon.status()["git"]["waiting"], "everything is committed")
+    daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "everything is committed")
 
 
 def lines(daemon):
@@ -115,6 +115,7 @@ def test_a_forgotten_session_is_in_no_byte_and_the_rest_is_as_it_was(daemon, sho
     daemon.data.down_marker.unlink()
     daemon.start()
     daemon.wait(lambda: not list(daemon.data.spool.glob("*.json")), "the spool is drained")
+    daemon.wait(lambda: daemon.status()["index"]["state"] == "level", "the index is built")
     assert not holds(daemon) and len(daemon.pages()) == 1
     assert daemon.get("/api/v1/sessions", session=other)["id"] == other
 
