@@ -37,7 +37,8 @@ class Conflicts:
         self.dropped = 0
 
     def load(self) -> None:
-        """Read what lies there. A file that can't be read as a copy is left alone."""
+        """Read what lies there, anew. A file that can't be read as a copy is left alone."""
+        self._copies.clear()
         for file in sorted(self._folder.glob(f"*{_SUFFIX}")) if self._folder.is_dir() else ():
             try:
                 with file.open("rb") as opened:
