@@ -211,14 +211,18 @@ class Memory:
             expected = None
             if path is not None:
                 self._check_place(path)
-            place = path or f"{home.path}/{_FOLDERS[kind]}/{self._name(given.value['title'])}"
-            content = given.derive(lambda g: self._new(g, kind, place, who))
-        known = await self._info(place)
-        generated = known is not None and known.kind in GENERATED_KINDS  # then it is not made anew any more
-        written = await self._merging.write(
-            place, content, base=base, expected=expected, actor=who, summary="Update" if expected else "Add",
-            op="edit" if generated else "write",
-        )  # fmt: skip
+            place, content = path or "", given.derive(lambda g: "")
+        async with self._projects.places.kept():
+            if expected is None:
+                home = self._projects.by_id(home.id) or home
+                place = path or f"{home.path}/{_FOLDERS[kind]}/{self._name(given.value['title'])}"
+                content = given.derive(lambda g: self._new(g, kind, place, who))
+            known = await self._info(place)
+            generated = known is not None and known.kind in GENERATED_KINDS  # then it is not made anew any more
+            written = await self._merging.write(
+                place, content, base=base, expected=expected, actor=who, summary="Update" if expected else "Add",
+                op="edit" if generated else "write",
+            )  # fmt: skip
         info = await self._info(place)
         return Written(
             path=place, id=info.id if info else "", version=written.version, project=where.name,

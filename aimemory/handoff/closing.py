@@ -187,17 +187,21 @@ class Closer:
             return None
         state = await self._sessions.enriched(session) or state
         git = await self._git(state)
-        target = await self._target(row, page_title(state, self._harness(state)), project)
-        await self._note("intent", session, target.path, row.last_seq, reason)
-        points.reached("close.intended")
-        _, why = await self._handover.at_close(state, project, git, target.path, how)
-        points.reached("close.handed-over")
-        handoffs = await self._handover.pages_of(session)  # known by now, so that the session's page links to them
-        page = self._page(state, git, project, reason, handoffs)
-        await self._write(target, page, state)
-        points.reached("close.page-written")
-        await self._note("done", session, target.path, row.last_seq, reason, why)
-        return target.path
+        points.reached("close.looked")
+        async with self._projects.places.kept():  # a rename may have come while transcript and git were read
+            filed = await self._reader.read(session_row(session)) or row
+            project = self._projects.by_id(filed.project) or self._projects.unfiled
+            target = await self._target(filed, page_title(state, self._harness(state)), project)
+            await self._note("intent", session, target.path, row.last_seq, reason)
+            points.reached("close.intended")
+            _, why = await self._handover.at_close(state, project, git, target.path, how)
+            points.reached("close.handed-over")
+            handoffs = await self._handover.pages_of(session)  # known by now, so that the session's page links to them
+            page = self._page(state, git, project, reason, handoffs)
+            await self._write(target, page, state)
+            points.reached("close.page-written")
+            await self._note("done", session, target.path, row.last_seq, reason, why)
+            return target.path
 
     async def _git(self, state: SessionState) -> GitSummary | None:
         if state.cwd is None:

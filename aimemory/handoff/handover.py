@@ -193,10 +193,11 @@ class Handover:
         return await self._claims.note(HandoffOp.OPEN, handoff.id, self._by_us(), about, must=False)
 
     async def _set_status(self, handoff: Handoff) -> None:
-        if handoff.page is None:
-            return
         try:
-            await self._generated.set_field(handoff.page, "status", handoff.state.value, f"Handoff {handoff.state}")
+            async with self._projects.places.kept():
+                page = (self._claims.get(handoff.id) or handoff).page
+                if page is not None:
+                    await self._generated.set_field(page, "status", handoff.state.value, f"Handoff {handoff.state}")
         except (NotFound, Conflict, UserError, Unavailable):  # the journal has it; the page is a person's by now
             return
 
@@ -218,6 +219,21 @@ class Handover:
         continues: HandoffId | None,
     ) -> tuple[HandoffId | None, str]:  # fmt: skip
         """Page first, then the line: after a crash in between the same id leads to the same page."""
+        async with self._projects.places.kept():
+            known = self._claims.get(draft.id)
+            draft = (
+                replace(draft, page=known.page) if known is not None else draft
+            )  # it may have moved with its project
+            project = self._projects.by_id(project.id) or project
+            if state is not None:
+                session_page = await self._page_of_session(state.id) or session_page
+            return await self._put_there(draft, state, project, git, session_page, how, checkout, declared, continues)
+
+    async def _put_there(
+        self, draft: Handoff, state: SessionState | None, project: Project, git: GitSummary | None,
+        session_page: str | None, how: str, checkout: str | None, declared: Declared | None,
+        continues: HandoffId | None,
+    ) -> tuple[HandoffId | None, str]:  # fmt: skip
         harness = self._title_of(draft.harness) if draft.harness else f"{self._actor.user}, by hand"
         said = _sanitised(declared or Declared())
         handoff = replace(

@@ -26,6 +26,7 @@ from aimemory.project.registry import UNFILED, Match, Registry
 from aimemory.project.resolve import Resolution, Resolver
 from aimemory.store.pagerows import declared_project, folder_of, is_project_page
 from aimemory.store.pages import Pages
+from aimemory.store.places import Places
 from aimemory.store.reader import Reader
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.frontmatter import edit_field, render
@@ -75,6 +76,7 @@ class Projects:
         self._lock = asyncio.Lock()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="resolver")
         self.problems: dict[str, tuple[str, ...]] = {}
+        self.places = Places()
 
     unfiled = UNFILED
 
@@ -313,11 +315,13 @@ class Projects:
             self._note_problems(project.path, (str(error),))
 
     async def _edit(self, project: Project, field: str, values: tuple[str, ...], actor: Actor) -> None:
-        path = f"{project.path}/{project.folder}.md"
-        text, version = await self._pages.read(path)
-        wanted = list(dict.fromkeys(v for v in sanitize_tree(list(values)).value if v))
-        content = sanitize(edit_field(text, field, wanted))
-        await self._pages.write(path, content, expected=version, actor=actor, summary=f"Set {field}")
+        async with self.places.kept():
+            now = self._registry.by_id(project.id) or project
+            path = f"{now.path}/{now.folder}.md"
+            text, version = await self._pages.read(path)
+            wanted = list(dict.fromkeys(v for v in sanitize_tree(list(values)).value if v))
+            content = sanitize(edit_field(text, field, wanted))
+            await self._pages.write(path, content, expected=version, actor=actor, summary=f"Set {field}")
 
     def forget(self, session: SessionId) -> None:
         """Ask the index again which project a session has, at its next event."""

@@ -60,8 +60,12 @@ class Refiling:
             return {path: moved_path(path, old, new) for path in pages}
 
         await self._claims.ready()
-        moves = await self._pages.relocate(operation, actor=actor, summary=f"Rename {old} to {new}")
-        self._claims.refile(lambda handoff: _page_moved(handoff, moves))
+        async with self._projects.places.changed():
+            now = self._projects.by_id(project.id)
+            if now is None or now.path != old:
+                raise Conflict(f"{old} was renamed or removed in this very moment. `aimemory project list` shows all.")
+            moves = await self._pages.relocate(operation, actor=actor, summary=f"Rename {old} to {new}")
+            self._claims.refile(lambda handoff: _page_moved(handoff, moves))
 
     async def move_session(
         self, session: SessionId, source: ProjectId, target: Project, pages: Mapping[str, str], actor: Actor
@@ -71,7 +75,9 @@ class Refiling:
         record = self._line(said | {"pages": dict(pages)}, actor)
 
         def operation(append: Append) -> Mapping[str, str]:
-            for new in pages.values():
+            for old, new in pages.items():
+                if not self._files.exists(old):
+                    raise Conflict(f"{old} is not there any more: it was moved in this very moment. Try again.")
                 if self._files.exists(new):
                     raise Conflict(f"There is a page at {new} already. Rename one of the two first.")
             append(record)
@@ -85,13 +91,14 @@ class Refiling:
             return pages
 
         await self._claims.ready()
-        await self._pages.relocate(operation, actor=actor, summary=f"Move session {session} to {target.path}")
-        self._projects.forget(session)
-        self._claims.refile(
-            lambda handoff: _page_moved(
-                replace(handoff, project=target.id) if handoff.session == session else handoff, pages
+        async with self._projects.places.changed():
+            await self._pages.relocate(operation, actor=actor, summary=f"Move session {session} to {target.path}")
+            self._projects.forget(session)
+            self._claims.refile(
+                lambda handoff: _page_moved(
+                    replace(handoff, project=target.id) if handoff.session == session else handoff, pages
+                )
             )
-        )
 
     async def finish(self) -> None:
         """At a start: move the files that the newest line speaks of, if a crash left them. The walk does the rest."""

@@ -195,7 +195,7 @@ SCENARIOS = {
         "git.blobs-written", "git.commit-written", "git.objects-synced", "git.branch-moved", "git.index-locked",
         "git.index-written", "git.index-named",
     ],
-    closing: ["close.intended", "close.page-written", "handoff.page-written", "close.handed-over"],
+    closing: ["close.looked", "close.intended", "close.page-written", "handoff.page-written", "close.handed-over"],
     brief: ["brief.offered", "brief.sent", "brief.noted"],
     claim: ["handoff.claimed"],
     handoff_done: ["handoff.finished"],
