@@ -43,7 +43,10 @@ class Copying:
         self.lines = self.segments = self.seq = 0
 
     def run(self) -> None:
-        """Raises Moved when something was replaced under us, Unavailable for what can't be read."""
+        """Raises Moved when something was replaced under us, Unavailable for what can't be read, and while something is
+        being forgotten: half of it would be in the copy, and half not."""
+        if self._data.purge_pending.exists():
+            raise Unavailable("Something is being forgotten just now. Make the backup when that is done.")
         tail = Tail(self._data.journal)
         try:
             if (self._root / GIT).is_file():
@@ -60,6 +63,8 @@ class Copying:
             for name in sorted(os.listdir(self._root)):  # noqa: PTH208 - names, not paths
                 if name not in ("wiki", "spool") and belongs(name, with_secrets=self._with_secrets):
                     self._tree(name)
+            if self._data.purge_pending.exists() or any(line.type == "purge" for line in tail.advance()):
+                raise Moved
         finally:
             tail.close()
 
@@ -128,6 +133,8 @@ class Copying:
         """Copy pages again until no line names one that was written since it was copied; then the point is fixed."""
         for _ in range(_ROUNDS):
             lines = tail.advance()
+            if any(line.type == "purge" for line in lines):
+                raise Moved
             paths = {str(line.data.get("path")) for line in lines if line.type == "page"}
             if not paths:
                 self.seq = tail.last_seq

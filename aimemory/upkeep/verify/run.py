@@ -27,6 +27,10 @@ def verify(data: DataDir, progress: Progress, *, rebuild: bool = True) -> Findin
         rebuild = False  # the index may hold what the journal lost: advice to build it anew would lose it for good
         what = "It was not compared with the journal, which is damaged."
         findings.add("note", "index", "cache/index.sqlite3", what, "Don't reindex before the journal is restored.")
+    if data.purge_pending.exists():
+        rebuild = False
+        what = "Something is being forgotten just now, or that was cut off. The index was not compared."
+        findings.add("note", "files", "private/purge.json", what, "`aimemory up` finishes it; then verify again.")
     check_wiki(data, findings, progress)
     check_index(data, last_seq, findings, progress, rebuild=rebuild)
     _check_spool(data, findings)
