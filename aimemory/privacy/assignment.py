@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from aimemory.privacy.judge import (
     FOREIGN_STEMS,
+    RARE_WORDS,
     STEM_OFFSETS,
     STEMS,
     SUFFIX,
@@ -23,21 +24,27 @@ from aimemory.privacy.spans import Span
 
 _CLOSE = r"(?:\\{0,3}[\"'`\]]|&quot;|&#3[49];|\*\*){0,3}"
 _TYPE = r"(?:(?:optional\[)?(?:str|string|bytes|&(?:'static )?str)\]?(?: ?\| ?none)?[ \t]{0,4}=(?!=)[ \t]{0,4})?"
-_FOR = r"(?:[ ](?:for|of|on|für|von|vom|zum|zur|zu|de|du|para)(?:[ ][^\s:=]{1,24}){1,5}?)?"
+_FOR_WORDS = "for|of|on|to|für|von|vom|zum|zur|zu|de|du|para|per|del|della|da|do|voor|för|til|от|для|к"
+_FOR = rf"(?:[ ](?:{_FOR_WORDS})(?:[ ][^\s:=]{{1,24}}){{1,5}}?)?"
+_IS = r"[ \t]{1,4}(?:is|was|ist|war|lautet|est|es|è|é|är|er|jest|equals)(?::|[ \t])[ \t]{0,4}"
 SCAN = (
     rf"(?P<name>{WORDS}{SUFFIX})(?:"
     rf"{_CLOSE}[ \t]{{0,8}}(?P<sign>=>|:=|={{1,3}}|%3[ad]|：|＝|:(?![:=]))(?:\*\*)?[ \t]{{0,8}}{_TYPE}"
-    rf"|(?P<pair>{_CLOSE}[,;]?\s{{0,24}}(?:\\{{0,3}}[\"'])?value(?:\\{{0,3}}[\"'])?[ \t]{{0,4}}[:=][ \t]{{0,4}})"
-    rf"|(?P<tag>>)"
-    rf"|(?P<prose>{_CLOSE}{_FOR}(?:[ \t]{{1,4}}(?:is|was|ist|war|lautet|est|es|è|é|equals)(?::|[ \t])[ \t]{{0,4}}"
+    rf"|(?P<pair>{_CLOSE}[,;]?\s{{0,24}}[+-]?\s{{0,24}}(?:\\{{0,3}}[\"'])?value(?:\\{{0,3}}[\"'])?"
+    r"[ \t]{0,4}[:=][ \t]{0,4})"
+    rf"|(?P<tag>(?:\\{{0,3}}[\"'])?>)"
+    rf"|(?P<prose>{_CLOSE}{_FOR}(?:{_IS}"
+    rf"|[ \t]{{0,2}}[:：][ \t]{{1,4}}"
     r"|[ \t]{0,2}(?:就是|设置为|设为|改为|是|为|為|は|は、|는|은)[ \t：:]{0,4}))"
-    r"|(?P<call>\\{0,3}[\"'] ?, ?(?=\\{0,3}[\"']))"
+    r"|(?P<call>\\{0,3}[\"'] ?, ?(?=\\{0,3}[\"'])|\((?=\\{0,3}[\"']))"
     r"|(?P<gap>[ \t]{1,4}(?=[`\"']?[!-&*-~]{0,24}[0-9])(?=[`\"']?[!-~]{12}))"
     r"|(?P<end>[ \t]{0,4}(?:\n|\Z))"
     r")"
 )
 """A secret's name and what leads from it to the value. Over lowered text; never wider than `spans.MARGIN`."""
 
+_NAMED_BY = r"(?i)\b(?:key|name)=\\{0,3}[\"']\Z"
+_SETTER = r"(?i)(?:\bsetx|\bsetenv|\bset -g?xg?) [\"']?\Z|tvariable\([\"']\Z"
 _LOOSE = ("call", "gap")
 _OPEN_QUOTE = r"[rbufRBUF]{0,2}(\\{0,3}(?:\"\"\"|[\"'`])|&quot;|&#3[49];|\*\*)"
 _BARE = (
@@ -60,7 +67,8 @@ _LINE_REST = r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\\n|\\r|\Z)"
 
 def leads(low: str, at: int) -> "Iterator[re.Match[str]]":
     """Matches of SCAN in `low` from `at` on; a caller may go on elsewhere with a new call."""
-    stems, scan = re.compile(STEMS if low.isascii() else FOREIGN_STEMS), re.compile(SCAN)
+    rare = not low.isascii() or any(word in low for word in RARE_WORDS)
+    stems, scan = re.compile(FOREIGN_STEMS if rare else STEMS), re.compile(SCAN)
     while (stem := stems.search(low, at)) is not None:
         lead = scan.match(low, stem.start() - STEM_OFFSETS.get(stem[0], 0))
         if lead is not None:
@@ -99,7 +107,8 @@ def _judged(text: str, base: int, m: "re.Match[str]") -> Span | None:
         place is None
         or "[redacted:" in before
         or before.endswith("::")
-        or (m.lastgroup == "tag" and before[-1:] not in ("<", ":"))
+        or (m.lastgroup == "tag" and not _opens_element(before, m["tag"]))
+        or (m["call"] == "(" and "." not in text[first : base + m.start() + 1])
     ):
         return None
     quote = re.compile(_OPEN_QUOTE).match(text, value_at)
@@ -112,7 +121,21 @@ def _judged(text: str, base: int, m: "re.Match[str]") -> Span | None:
         return _bare_span(text, place, first, quote.end(), base, m)
     if not content or content[0] in " +,);:]}" or m.lastgroup == "tag":
         return None
-    return _span(place._replace(quoted=True, loose=m.lastgroup in _LOOSE), content, quote.end())
+    sets = _sets_variable(before)
+    loose = m.lastgroup in _LOOSE and not (sets or text.startswith("-", first))
+    return _span(place._replace(quoted=not sets, env=sets, loose=loose), content, quote.end())
+
+
+def _sets_variable(before: str) -> bool:
+    """A command for environment variables stands before the name: nothing but a value follows it."""
+    return re.search(_SETTER, before) is not None
+
+
+def _opens_element(before: str, tag: str) -> bool:
+    """`<name>`, `<x:name>`, or `key="name">`: what follows is the value."""
+    if len(tag) == 1:
+        return before[-1:] in ("<", ":")
+    return re.search(_NAMED_BY, before) is not None
 
 
 def _bare_span(text: str, place: Place, first: int, start: int, base: int, m: "re.Match[str]") -> Span | None:
@@ -134,6 +157,8 @@ def _bare_span(text: str, place: Place, first: int, start: int, base: int, m: "r
         prose=m.lastgroup == "prose",
         loose=m.lastgroup in _LOOSE,
     )
+    if m.lastgroup == "gap" and _sets_variable(text[max(0, first - 10) : first]):
+        place = place._replace(env=True, loose=False)
     span = _span(place, value.rstrip(".,:;。，!?" if place.prose else ".,:;"), start, after)
     if span is not None and end - start >= _BARE_MOST:
         rest = re.compile(_BARE).match(text, end)

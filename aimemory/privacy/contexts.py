@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from aimemory.privacy.judge import Place, secret_part
 from aimemory.privacy.patterns import Row
+from aimemory.privacy.pem import BREAK
 from aimemory.privacy.values import has_digit_and_letter, is_blank, is_mixed, is_random, is_template
 
 PASSWORD_FLAG = Place("password", 3, quoted=True)
@@ -51,6 +52,20 @@ def _short_flag(m: re.Match[str]) -> bool:
     return _near(m, *_SHORT_FLAGS[m["flag"][0]]) and _given(m)
 
 
+def _of_rdp(m: re.Match[str]) -> bool:
+    return _near(m, "rdp", "mstsc", "rdesktop") and _given(m)
+
+
+def _of_samba(m: re.Match[str]) -> bool:
+    return _near(m, "smb", "rpcclient", "net ads", "winexe", "wmic") and _given(m)
+
+
+def _of_jwk(m: re.Match[str]) -> bool:
+    """A JSON Web Key names its type in the same object."""
+    around = m.string[max(0, m.start() - 900) : m.start()] + m.string[m.end() : m.end() + 900]
+    return re.search(r"[\"']kty\\{0,3}[\"']", around) is not None
+
+
 def _cookie(m: re.Match[str]) -> bool:
     """One of its values is opaque: `theme=dark` identifies nobody."""
     values = [pair.partition("=")[2] for pair in m["s"][:4096].split(";")]
@@ -80,10 +95,24 @@ def _user_only(m: re.Match[str]) -> bool:
 
 
 _SHORT_FLAGS = {
-    "p": ("mysql", "mariadb", "sshpass", "docker login", "mongo", "podman login", "helm registry"),
+    "p": (
+        "mysql",
+        "mariadb",
+        "sshpass",
+        "docker login",
+        "mongo",
+        "podman login",
+        "helm registry",
+        "twine",
+        "7z",
+        "az login",
+    ),
+    "P": ("zip", "sqlcmd", "bcp ", "isql"),
     "a": ("redis-cli",),
     "w": ("ldap",),
+    "k": ("openssl enc", "nuget push"),
 }
+_T32 = "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq"
 _NETRC_LEAD = r"machine\s{1,20}\S{1,128}\s{1,20}(?:(?:login|account)\s{1,20}\S{1,128}\s{1,20}){0,2}\Z"
 _Q = r"\\{0,3}[\"']?"
 
@@ -99,8 +128,8 @@ CONTEXTS: tuple[Row, ...] = (
         ("Authorization: Bearer «" + "zq8f7d6a5b4c3e2f1a0b9c8d" + "»", "curl -H 'authorization: bearer «" + "Zq8f7d6A5b4c3E2f1a0B" + "»' https://x"),
         ("Bearer authentication-with-tokens", "Bearer $TOKEN", 'f"Bearer {token}"', "bearer <your-token-goes-here>"), check=_opaque, scope="low"),
     Row("cookie", ("cookie",), r"[Cc](?:ookie|OOKIE)2?" + _Q + r"[ \t]{0,4}[:=][ \t]{0,4}" + _Q
-        + r"(?P<s>[\w.$%-]{1,64}=[^\s;,\"'<>\\]{6,}+(?:;[ ]?[\w.$%-]{1,64}=[^\s;,\"'<>\\]*+){0,50})",
-        ("Cookie: «session=8f7d6a5b4c3e2f; theme=dark»", "Set-Cookie: «sid=abc123def456ghi789; Path=/»; HttpOnly", '{"Cookie": "«sid=abc123def456»"}'),
+        + r"(?P<s>[\w.$%-]{1,64}=[^\s;,\"'<>\\]++(?:;[ ]?[\w.$%-]{1,64}=[^\s;,\"'<>\\]*+){0,50})",
+        ("Cookie: «session=8f7d6a5b4c3e2f; theme=dark»", "Set-Cookie: «sid=abc123def456ghi789; Path=/»; HttpOnly", "Cookie: «a=1; sid=abc123def456ghi789»", '{"Cookie": "«sid=abc123def456»"}'),
         ("cookie = SimpleCookie()", "cookies: dict[str, str]", "Set-Cookie: <name>=<value>", "Set-Cookie: theme=dark-blue; Path=/"), check=_cookie, scope="low"),
     Row("cookie", (" -b", "--cookie"), r"(?:[ ]-b|--cookie)[ =]?[\"']?(?P<s>[\w.$%-]{1,64}=(?:[^\"'\n]{6,800}(?=[\"'])|[^\s\"']{6,}))",
         ("curl -b '«sid=abc123def456; t=1»' https://example.com", "curl --cookie '«sid=abc123def456»' https://x", "curl -b «sid=abc123def456» https://x"), ("git checkout -b 'name=abc123def456'",), check=_cookie_of_curl, scope="low"),
@@ -112,19 +141,35 @@ CONTEXTS: tuple[Row, ...] = (
     Row("basic-auth", (" -u", "--user"), r"(?:[ ]-u|--user)[ =]?" + _Q + r"[^\s:\"'\\$]{1,80}:(?P<s>[^\s\"'\\]+)",
         ("curl -u admin:«hunter2» https://example.com", "curl -sS --user 'me@example.com:«s3cr3t»' https://x"),
         ("curl -u $USER:$PASS https://x", "docker run -u 1000:1000 app", "curl -u admin https://x"), check=_user_of_curl, scope="low"),
-    Row("password", (" -p", " -a ", " -w "), r"[ ]-(?P<flag>p[ ]?|[aw][ ])" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{2,})",
+    Row("password", (" -p", " -a ", " -w ", " -k "), r"[ ]-(?P<flag>p[ ]?|[awkP][ ])" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{2,})",
         ("mysql -u root -p«hunter2xyz» app", "sshpass -p '«hunter2xyz»' ssh host", "docker login -u me -p «hunter2xyz» registry.example.com",
-         "redis-cli -h cache -a «hunter2» ping", "ldapsearch -x -D cn=admin -w «hunter2» -b dc=x"),
-        ("mysql -u root -p -h db app", "mkdir -p some/long/path", "sshpass -p $PW ssh host", "redis-cli -a $PW ping", "ldapsearch -W -b dc=x", "ls -a folder-of-mine"), check=_short_flag, scope="low"),
+         "redis-cli -h cache -a «hunter2» ping", "ldapsearch -x -D cn=admin -w «hunter2» -b dc=x", "7z x -p«hunter2xyz» a.7z", "unzip -P «hunter2» a.zip",
+         "sqlcmd -S db -U sa -P «hunter2» -Q 'select 1'", "openssl enc -aes-256-cbc -k «hunter2» -in f", "twine upload -u __token__ -p «hunter2xyz» dist/x.whl"),
+        ("tar -P some/path", "grep -k some", "mysql -u root -p -h db app", "mkdir -p some/long/path", "sshpass -p $PW ssh host", "redis-cli -a $PW ping", "ldapsearch -W -b dc=x", "ls -a folder-of-mine"), check=_short_flag, scope="low"),
     Row("password", ("pass:",), r"-pass(?:in|out)?[ ]" + _Q + r"pass:(?P<s>[^\s\"'\\;|&]{2,})", ("openssl rsa -in k.pem -passin pass:«hunter2» -out o.pem",), ("openssl rsa -passin env:PW",), check=_given, scope="low"),
     Row("password", (" -s", "-stdin", "-with-token"), r"echo[ ](?:-n[ ])?" + _Q + r"(?P<s>[^\s\"'\\;|&$]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}(?:sudo[ ](?:-[A-Za-z]+[ ]){0,4}?-S|[^\n|;&]{1,120}?-(?:password-stdin|with-token))",
         ("echo «hunter2» | sudo -S apt update", "echo -n '«hunter2»' | docker login -u me --password-stdin", "echo «hunter2xyz» | gh auth login --with-token"), ("echo done | sudo tee file", "echo done | tee log"), check=_sudo, scope="low", hint=r"echo [^\n|]{3,140}\|"),
     Row("netrc", ("password",), r"password\s{1,20}(?P<s>\S+)",
         ("machine api.example.com login me password «hunter2»", "machine x.example.com\n  login me\n  password «correct-horse»\n"),
         ("machine learning login password-less setup", "the machine asks for a password twice"), check=_netrc, scope="low", hint=r"password\s{1,20}\S"),
-    Row("signature", ("sig=", "signature="), r"[?&](?:sig|signature|[xX]-(?:amz|goog|Amz|Goog)-(?:signature|Signature))=(?P<s>[A-Za-z0-9%+/_.~-]{16,}+={0,2})",
+    Row("signature", ("sig=", "signature=", "auth="), r"[?&](?:sig|signature|auth|[xX]-(?:amz|goog|Amz|Goog)-(?:signature|Signature))=(?P<s>[A-Za-z0-9%+/_.~-]{16,}+={0,2})",
         ("https://b.s3.amazonaws.com/o?X-Amz-Signature=«" + "4f9a1c7e2b8d03654f9a1c7e2b8d0365" + "»&x=1", "https://a.blob.core.windows.net/c/b?sv=2022-11-02&sig=«" + "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq7Zk2Xw9Vb4L" + "%3D»"),
         ("https://x/?sig=name&code=404", "?sig=short"), check=_mixed_or_long, scope="low"),
+    Row("password", (" -storepass", " -keypass", " -srcstorepass", " -deststorepass"), r"[ ]-(?:src|dest)?(?:store|key)pass[ ]" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{3,})",
+        ("keytool -genkey -storepass «hunter2xyz» -keystore k.jks",), ("keytool -storepass:env PW", "keytool -storepass $PW"), check=_given, scope="low"),
+    Row("password", ("/p:",), r"/p:" + _Q + r"(?P<s>[^\s\"'\\;|&]{3,})", ("xfreerdp /u:me /p:«hunter2xyz» /v:host",), ("msbuild /p:Configuration=Release", "xfreerdp /p:$PW"), check=_of_rdp, scope="low"),
+    Row("password", ("password",), r"nmcli[ ][^\n|;]{0,200}?[ ]password[ ]" + _Q + r"(?P<s>[^\s\"'\\]{3,})", ("nmcli dev wifi connect home password «hunter2xyz»",), ("nmcli dev wifi connect home password $PW",), check=_given, scope="low", hint="nmcli "),
+    Row("password", ("passwd",), r"htpasswd[ ](?:-[a-zA-Z]{1,8}[ ]){0,3}-[a-zA-Z]*b[a-zA-Z]*[ ]+[^\s]{1,200}[ ]+[^\s]{1,80}[ ]+" + _Q + r"(?P<s>[^\s\"'\\;|&]{3,})", ("htpasswd -b .htpasswd me «hunter2xyz»", "htpasswd -c -B -b f me «hunter2xyz»"), ("htpasswd -c file me", "htpasswd -b f me $PW"), check=_given, scope="low", hint="htpasswd -"),
+    Row("password", ("passwd",), r"echo[ ](?:-[ne]+[ ])?" + _Q + r"[\w.-]{1,32}:(?P<s>[^\s\"'\\|]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}(?:sudo[ ])?chpasswd", ("echo 'root:«hunter2xyz»' | chpasswd",), ("echo root:$PW | chpasswd",), check=_given, scope="low", hint=r"echo [^\n|]{3,180}\| ?(?:sudo )?chpasswd"),
+    Row("password", ("assword:",), r"(?i)assword:?[ *]{0,3}[\"']\)?;?\s{0,8}(?:\w{1,20}\.)?send(?:line)?[ (]\s?[\"'](?P<s>[^\"'\\\n$]{3,128})", ("expect \"Password:\"; send \"«hunter2xyz»\\r\"", "c.expect('password: ')\nc.sendline('«hunter2xyz»')"), ("expect \"Password:\"; send \"$pw\\r\"",), check=_given, scope="low", hint=r"assword:?[ *]{0,3}[\"']\)?;?\s{0,8}(?:\w{1,20}\.)?send"),
+    Row("password", ("<<<",), r"(?:--with-token|--password-stdin|[ ]-S|kinit|login)(?:[ ][^\s|;<>]{1,80}){0,6}[ ]?<<<[ ]?" + _Q + r"(?P<s>[^\s\"'\\;|&$]{4,})", ("gh auth login --with-token <<< «zq8f7d6a5b4c3e2f»", "docker login -u me --password-stdin <<< '«hunter2xyz»'"), ("cat <<< hello-world", "gh auth login --with-token <<< $TOKEN"), check=_given, scope="low"),
+    Row("secret", ("user-secrets",), r"user-secrets[ ]set[ ]" + _Q + r"[\w:.-]{1,100}[\"']?[ ]" + _Q + r"(?P<s>[^\s\"'\\;|&]{4,})", ("dotnet user-secrets set 'Api:Key' '«zq8f7d6a5b4c»'",), ("dotnet user-secrets set Api:Key $KEY",), check=_given, scope="low"),
+    Row("password", (" -u ", "--user="), r"(?:[ ]-U[ ]|--user=)" + _Q + r"[\w.\\-]{1,64}%(?P<s>[^\s\"'\\]{3,128})", ("smbclient //h/share -U 'me%«hunter2»'",), ("date -U me%d", "smbclient -U me%$PW"), check=_of_samba, scope="low", hint=r"-u(?: |ser=)[\"']?[\w.\\-]{1,64}%"),
+    Row("password", ("convertto-securestring",), r"(?i)ConvertTo-SecureString[ ](?:-String[ ])?[\"'](?P<s>[^\"'\n$]{3,200})[\"']", ("$p = ConvertTo-SecureString '«hunter2xyz»' -AsPlainText -Force", "ConvertTo-SecureString -String \"«hunter2xyz»\" -AsPlainText"), ("ConvertTo-SecureString $p -AsPlainText",), check=_given, scope="low"),
+    Row("password", ("/user:",), r"net use [^\n]{0,120}?/user:[^\s]{1,80}[ ](?P<s>[^\s/*\"'][^\s\"']{2,})", ("net use z: \\\\h\\share /user:me «hunter2»",), ("net use z: \\\\h\\share /user:me *",), check=_given, scope="low"),
+    Row("private-key", ('"d":', '\\"d\\":', "'d':", '"d" :'), r"(?<![\w])\\{0,3}[\"']d[pq]?\\{0,3}[\"']\s{0,8}:\s{0,8}\\{0,3}[\"'](?P<s>[A-Za-z0-9_-]{40,2000})", ('{"kty":"EC","crv":"P-256","d":"«' + _T32 + _T32[:11] + '»"}',), ('{"d": "' + _T32 + _T32[:11] + '"}', '{"kty": "EC", "x": "' + _T32 + '"}'), check=_of_jwk, scope="low", hint=r"kty[\\\"']"),
+    Row("private-key", ("private-lines:",), r"Private-Lines: \d{1,4}" + BREAK + r"{1,40}(?P<s>[A-Za-z0-9+/]{16,}+={0,2}(?:" + BREAK + r"{1,40}[A-Za-z0-9+/]{16,}+={0,2})*+(?:" + BREAK + r"{1,40}[A-Za-z0-9+/]{1,15}={0,2}(?![\w+/-]))?)",
+        ("PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 2\n«" + _T32 * 2 + "\n" + _T32 + "»\nPrivate-MAC: 4f9a1c7e", "Private-Lines: 1\\n«" + _T32 + "»\\nPrivate-MAC: x"), ("Private-Lines: 1\nnone",), scope="low"),
 )  # fmt: skip
 
 
@@ -141,9 +186,10 @@ _T = "zq8f7d6a5b4c3e2f1a0b"
 FORMS: tuple[Form, ...] = (
     Form("shell", (f"export API_TOKEN=«{_T}»", "DB_PASSWORD=«hunter2xyz»", "docker run -e MYSQL_ROOT_PASSWORD=«correcthorse» db",
                    "env SECRET_KEY='«a b9c8d7e6f5a4b3»' ./run", "set AWS_SECRET_ACCESS_KEY=«wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEQ»",
-                   "SECRET_KEY_BASE=«" + "4f9a1c7e" * 8 + "»", "PGPASSWORD=«s3cret99» psql"),
+                   "SECRET_KEY_BASE=«" + "4f9a1c7e" * 8 + "»", "PGPASSWORD=«s3cret99» psql", "setx API_TOKEN «" + "4f9a1c7e" * 5 + "»", "set -gx AUTH_TOKEN «zq8f7d6a5b4c»", "setenv DB_PASSWORD «Kestrel66751»",
+                   "[Environment]::SetEnvironmentVariable('PASSWORD', '«Invoice#2026»', 'User')", "$env:API_KEY = '«" + _T + "»'", "Connect -Password '«Kestrel#2016»'"),
          ("export API_TOKEN=$(pass show api)", "API_TOKEN=${OTHER}", "API_TOKEN=$OTHER", "API_KEY=<PLACEHOLDER>", "PASSWORD_FILE=/run/secrets/pw",
-          "DB_PASSWORD_FILE=/run/secrets/db", "PASSWORD=", "TOKEN=your-token-here")),
+          "DB_PASSWORD_FILE=/run/secrets/db", "PASSWORD=", "TOKEN=your-token-here", "setx PATH C:/Tools", "setenv API_TOKEN $OTHER")),
     Form("yaml", ("password: «hunter2xyz»", "  api_key: «" + _T + "»\n", "db:\n  password: '«correct horse 9a8b7c6d5e4f»'\n", "- name: DB_PASSWORD\n  value: «hunter2xyz»\n"),
          ("password: str", "password: ${DB_PASSWORD}", "password: {{ vault_password }}", "token: Optional[str] = None", "secret: true", "key: some-long-cache-key-name")),
     Form("json", ('{"password": "«hunter2xyz»"}', '{"apiKey":"«' + _T + '»"}', '{\\"token\\": \\"«' + _T + '»\\"}', "{'client_secret': '«" + _T + "»'}"),

@@ -7,7 +7,9 @@ from aimemory.privacy.values import (
     has_digit_and_letter,
     is_basic_auth,
     is_blank,
+    is_chopped,
     is_code,
+    is_credentials,
     is_hash,
     is_mixed,
     is_path,
@@ -18,18 +20,31 @@ from aimemory.privacy.values import (
 )
 
 WORDS = (
-    r"(?:passw(?:or)?ds?|passphrase|passcode|passwort|kennwort|passe(?![a-z])|contraseña|hasło|пароль"
+    r"(?:passw(?:or)?ds?|passphrase|passcode|passwort|kennwort|passe(?![a-z])|contrase(?:ña|na)|hasło|парол(?:ь|я|ем)"
+    r"|passord|wachtwoord|adgangskode|lösenord|jelszó|salasana|heslo|parola|şifre|senha|kata sandi|mật khẩu"
+    r"|(?<![a-z])clave(?! (?:de |del )?(?:la )?api)|पासवर्ड|كلمة المرور|كلمة السر|סיסמה|รหัสผ่าน|κωδικός"
     r"|パスワード|비밀번호|密码|密碼|口令|(?:(?<![a-z])|(?<=db|my)|(?<=ftp)|(?<=user|smtp|mail|root))pass"
     r"|(?<![a-z])pw|pwd"
+    r"|(?:clave|chave|clé|cle|ключ)(?: |-)(?:(?:de|da|d'|du|к)(?: |-)?)?(?:la )?api"
+    r"|api(?: |-)?(?:schlüssel|キー|ключ|nøkkel|nyckel|sleutel|密钥|金鑰)"
     r"|secret|token|credentials?|authorization|密钥|密鑰|令牌|key|auth)"
 )
 """Words that announce a secret, as a pattern over lowered text."""
 
-STEMS = r"p(?:ass|w)|k(?:ey|ennw|en(?<=token))|c(?:red|ret(?<=secret))|uth(?<=auth)"
-FOREIGN_STEMS = STEMS + r"|contraseña|hasło|парол|パス|비밀|密|口令|令牌"
-STEM_OFFSETS = {"ken": 2, "cret": 2, "uth": 1}
+STEMS = (
+    r"p(?:ass|w|arola)|k(?:ey|ennw|ata s|en(?<=token)|ode(?<=adgangskode))"
+    r"|c(?:red|ret(?<=secret)|lave|have(?= )|ontrase|htwoord)|uth(?<=auth)"
+)
+FOREIGN_STEMS = (
+    STEMS + r"|senha|heslo|salasana|hasło|парол|ключ|lösenord|jelszó|şifre|mật|पास|كلمة|סיס|รหัส|κωδ|clé "
+    r"|api(?=.?(?:sch|キ|кл|n|sl|密|金))"
+    r"|パス|비밀|密|口令|令牌"
+)
+STEM_OFFSETS = {"ken": 2, "cret": 2, "uth": 1, "kode": 7, "chtwoord": 2}
 """How to find the words quickly: by few, rare letters, and how far before them the word begins. The longer pattern is
-for texts with other letters than ASCII."""
+for texts with other letters than ASCII, or with a word of `RARE_WORDS`."""
+RARE_WORDS = ("senha", "heslo", "salasana")
+"""Words in ASCII that have none of the letters by which the others are found."""
 
 SUFFIX = (
     r"(?:[_-]?(?:\d{1,2}|prod(?:uction)?|dev(?:elopment)?|test|staging|live|base|data|value|string|backup|old|new|main"
@@ -56,7 +71,13 @@ _OPEN_NAMES = (
 )  # fmt: skip
 _SCHEME = r"(?i)(bearer|basic|token|digest|api-?key|bot|genie-?key|negotiate|dpop)(?:\s{1,4}|\Z)"
 _PROMISING = r"[0-9]|[A-Za-z]{16}"
+_TYPE_END = (
+    r"(?:Str(?:ing)?|Bytes?|Type|Field|Input|Value|Object|Option|Password|Key|Token|Secret|Hash|Text|Data|Buf(?:fer)?|Array"
+    r"|Int|Id|Name|Ext|Path|Box|View|Error|Config|Params?|Settings?|Provider|Manager|Handler|Service|Store)\d{0,3}\Z"
+)
 _JUDGED_MOST = 4096
+_PASSWORD_SIGN = r"[!#%^*+?~]"
+_ADDRESS = r"@|://|[()\[\]{}<>=,;]"
 _INNER_SIGN = r"\w[@#$%^&*!+~?=]+\w"
 
 
@@ -87,6 +108,8 @@ def place_of(name: str) -> Place | None:
     if found is None:
         return None
     word = found[1]
+    if "api" in word:
+        return Place("api-key", 2)
     if word not in _NEED_MORE:
         return Place("password", 3)
     joined = re.sub(r"[^a-z0-9]", "", low[: found.end(1)])
@@ -128,10 +151,17 @@ def hopeless(value: str, place: Place) -> bool:
 
 def is_secret(value: str, place: Place, after: str) -> bool:
     if place.loose:
+        if place.rank == 3 and _as_people_make_them(value, place):
+            return True
         least = 8 if place.quoted and place.rank > 1 else 12
         opaque = is_mixed(value) if least == 8 else is_random(value, least)
-        return opaque and len(value) >= least and not (is_hash(value) or is_path(value) or _spaced(value))
+        named = place.quoted and place.rank > 1  # beside such a name a hexadecimal number is no digest
+        return (
+            opaque and len(value) >= least and not ((is_hash(value) and not named) or is_path(value) or _spaced(value))
+        )
     if place.rank == 1:
+        if is_credentials(value):
+            return True
         least = 16 if place.env or _has_all_cases(value) else 20
         opaque = is_random(value, least) and (place.env or not is_hash(value))
         return opaque and not is_path(value) and not _spaced(value)
@@ -142,14 +172,30 @@ def is_secret(value: str, place: Place, after: str) -> bool:
     if place.prose:
         return _in_prose(value, place)
     if place.env:
+        if place.rank == 2 and value.isdigit() and len(value) < 12:
+            return False
         return len(value) >= (4 if place.rank == 3 else 6) and not (
             value.isupper() and "_" in value and value.replace("_", "").isalpha()
         )
     return _bare(value, place, after)
 
 
+def _as_people_make_them(value: str, place: Place) -> bool:
+    """Letters of both cases, a digit, and a sign that stands in no name (`Kestrel#2016`)."""
+    return (
+        len(value) >= (8 if place.quoted else 10)
+        and _has_all_cases(value)
+        and re.search(_PASSWORD_SIGN, value) is not None
+        and not (is_path(value) or _spaced(value) or re.search(_ADDRESS, value))
+    )
+
+
 def _has_all_cases(value: str) -> bool:
     return has_digit_and_letter(value) and not (value.islower() or value.isupper())
+
+
+def _names_a_type(value: str) -> bool:
+    return is_type_name(value) and re.search(_TYPE_END, value) is not None
 
 
 def _spaced(value: str) -> bool:
@@ -186,7 +232,13 @@ def _bare(value: str, place: Place, after: str) -> bool:
     closed = after.startswith((")", ",", "]", "}"))
     if is_variable(value) or is_type_name(value):
         plain = value.isalnum() and has_digit_and_letter(value) and not place_of(value.rstrip("0123456789"))
-        if place.rank == 3 and place.literal and not closed and not is_type_name(value):
+        plain = plain or (value.isalpha() and len(value) >= 16 and is_chopped(value))
+        if (
+            place.rank == 3
+            and place.literal
+            and not closed
+            and ((plain and not _names_a_type(value)) or not is_type_name(value))
+        ):
             return len(value) >= 6 and (plain or (value.islower() and value.isalpha() and len(value) >= 12))
         return False
     if place.rank == 3:

@@ -6,13 +6,15 @@ from aimemory.privacy.spans import MARGIN, Span
 
 KIND = "private-key"
 _MARK = r"-{4,5} ?(BEGIN|END)[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----| ----)"
-_BREAK = r"(?:\\[nrt]|[\s\"'+,>|#→:-]|\\(?=[\s\\])|\d{1,5}[\t→:|])"
+BREAK = r"(?:\\[nrt]|[\s\"'+,>|#→:-]|\\(?=[\s\\])|\d{1,5}[\t→:|])"
+"""What may stand between two lines of an armour: newlines, escaped ones, quotes, diff marks, line numbers."""
 _HEADER = r"[A-Z][A-Za-z-]{2,20}: [^\n\\]{1,120}(?=\n|\\n)"
-_LAST = rf"{_BREAK}{{0,40}}[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![\w+/])"
+_LAST = rf"{BREAK}{{0,40}}[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![\w+/])"
 _BODY = (
-    rf"(?:{_BREAK}{{0,40}}(?:{_HEADER}|[A-Za-z0-9+/=]{{16,}}+))++"
-    rf"(?:(?:{_LAST})?{_BREAK}{{0,40}}{_MARK.replace('(BEGIN|END)', 'END')}|{_LAST})?"
+    rf"(?:{BREAK}{{0,40}}(?:{_HEADER}|[A-Za-z0-9+/=]{{16,}}+))++"
+    rf"(?:(?:{_LAST})?{BREAK}{{0,40}}{_MARK.replace('(BEGIN|END)', 'END')}|{_LAST})?"
 )
+_MARGIN_MARKS = " \t\r\n+->|#"
 _FARTHEST = 16384
 _BASE64_LINE = r"[\s\"'+,>|#→:-]*(?:\d{1,5}[\t→:|])?\s*[A-Za-z0-9+/=]{2,}[\s\"'+,\\]*"
 
@@ -39,7 +41,7 @@ def _start_of_tail(text: str, end_at: int) -> int:
     dashes = text.rfind("----", least, end_at)
     first = end_at
     for line in reversed(re.split(r"(?<=\n)|(?<=\\n)", text[max(least, dashes + 4 if dashes >= 0 else 0) : end_at])):
-        if line.strip() and not re.compile(_BASE64_LINE).fullmatch(line.removesuffix("\\n")):
+        if line.strip(_MARGIN_MARKS) and not re.compile(_BASE64_LINE).fullmatch(line.removesuffix("\\n")):
             break
         first -= len(line)
     return first if re.search(r"[A-Za-z0-9+/=]{16}", text[first:end_at]) else end_at

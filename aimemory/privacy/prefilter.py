@@ -11,13 +11,15 @@ from typing import NamedTuple
 
 from aimemory.privacy import assignment, pem, tags
 from aimemory.privacy.contexts import CONTEXTS
+from aimemory.privacy.encoded import ENCODED
 from aimemory.privacy.patterns import VENDORS, Row
 from aimemory.privacy.rules import RuleSet
 
-ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS)
+ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS, *ENCODED)
 """All rows; vendors first, since they name what they found more exactly."""
 
-_RUN_LEAST = 16
+_RUN = rb" [^ ]{16,}"
+"""A run, with the space before it, over bytes in which all but token characters are spaces."""
 _TOKEN_BYTES = bytes(c if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-.") else 32 for c in range(256))
 _RUNS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope == "run" for literal in row.literals)
 _HINTED = tuple(i for i, row in enumerate(ROWS) if not row.literals)
@@ -28,7 +30,10 @@ _FEW_ROWS = 12
 
 
 class Active(NamedTuple):
-    """What a text calls for: indexes of rows whose literal it holds, and whether tags, keys, assignments occur."""
+    """What a text calls for: indexes of rows whose literal it holds, and whether tags, keys, assignments occur.
+
+    Indexes from `len(ROWS)` on are those of the rule set's own rows.
+    """
 
     rows: tuple[int, ...] = ()
     tags: bool = False
@@ -46,28 +51,37 @@ def lowered(text: str) -> str:
 
 def everything(rules: RuleSet) -> Active:
     """What to say of a text that nobody has looked at as a whole."""
-    return Active(tuple(i for i, row in enumerate(ROWS) if rules.wants(row.kind)), True, rules.wants(pem.KIND), True)
+    rows = tuple(i for i, row in enumerate(ROWS) if rules.wants_row(row))
+    own = range(len(ROWS), len(ROWS) + len(rules.extra))
+    return Active((*rows, *own), True, rules.wants(pem.KIND), True)
+
+
+def row_at(i: int, rules: RuleSet) -> Row:
+    """The row that an index of `Active.rows` stands for."""
+    return ROWS[i] if i < len(ROWS) else rules.extra[i - len(ROWS)]
 
 
 def active(text: str, rules: RuleSet) -> Active:
     """The patterns that `text` calls for; misses none that could match."""
     low = lowered(text)
     rows = {*_rows_of_runs(text), *_other_rows(text, low)}
+    own = [len(ROWS) + n for n, row in enumerate(rules.extra) if _calls(row, text, low)]
     return Active(
-        rows=tuple(sorted(i for i in rows if rules.wants(ROWS[i].kind))) if rows else (),
+        rows=(*sorted(i for i in rows if rules.wants_row(ROWS[i])), *own) if rows or own else (),
         tags=tags.any_tag(low),
         keys="PRIVATE KEY" in text and rules.wants(pem.KIND),
         assigned=next(assignment.leads(low, 0), None) is not None,
     )
 
 
-def narrowed(text: str, among: Active) -> Active:
+def narrowed(text: str, among: Active, rules: RuleSet) -> Active:
     """Those of the patterns in `among` that `text`, a part of what they were found for, calls for."""
     low = lowered(text)
     if len(among.rows) <= _FEW_ROWS:
-        rows = [i for i in among.rows if _calls(ROWS[i], text, low)]
+        rows = [i for i in among.rows if _calls(row_at(i, rules), text, low)]
     else:
         rows = sorted({*_rows_of_runs(text), *_other_rows(text, low)}.intersection(among.rows))
+        rows += [i for i in among.rows if i >= len(ROWS) and _calls(row_at(i, rules), text, low)]
     return Active(
         rows=tuple(rows),
         tags=among.tags and tags.any_tag(low),
@@ -78,19 +92,26 @@ def narrowed(text: str, among: Active) -> Active:
 
 def _calls(row: Row, text: str, low: str) -> bool:
     where = low if row.scope == "low" else text
-    if row.literals and not any(literal in where for literal in row.literals):
-        return False
+    for literal in row.literals:  # a loop, since a generator costs more than the search
+        if literal in where:
+            break
+    else:
+        if row.literals:
+            return False
     return not row.hint or row.scope == "run" or re.search(row.hint, where) is not None
 
 
 def _rows_of_runs(text: str) -> Iterator[int]:
-    least = _RUN_LEAST
-    words = text.encode("utf-8", "surrogatepass").translate(_TOKEN_BYTES).split()
-    runs = [word for word in words if len(word) >= least]
-    if runs:
-        joined = " " + b" ".join(runs).decode("ascii")
-        if re.search(_GATE, joined):
-            yield from (i for literal, i in _RUNS if literal in joined)
+    words = b" " + text.encode("utf-8", "surrogatepass").translate(_TOKEN_BYTES)
+    joined = b"".join(re.findall(_RUN, words)).decode("ascii")
+    if joined:
+        found: set[str] = set()
+        gate, at = re.compile(_GATE), 0
+        while (m := gate.search(joined, at)) is not None:
+            found.add(m[0])
+            at = m.start() + 1
+        for literal in found:
+            yield from _RUNS_WITH[literal]
         yield from (i for i in _HINTED if re.search(ROWS[i].hint, joined))
 
 
@@ -98,7 +119,9 @@ def _other_rows(text: str, low: str) -> Iterator[int]:
     for literals, pattern in _CUES:
         if re.search(pattern, low):
             yield from (i for i in literals if _calls(ROWS[i], text, low))
-    yield from (i for literal, i in _WITHOUT_SIGN if literal in low and _calls(ROWS[i], text, low))
+    for literal, rows in _WITHOUT_SIGN.items():
+        if literal in low:
+            yield from (i for i in rows if _calls(ROWS[i], text, low))
 
 
 def _gate(literals: dict[str, bool]) -> str:
@@ -148,5 +171,11 @@ def _sign_of(literal: str) -> str | None:
 
 
 _GATE = _gate({literal: ROWS[i].at_edge for literal, i in _RUNS})
+_RUNS_WITH = {found: tuple(i for literal, i in _RUNS if literal in found) for found, _ in _RUNS}
+"""By what the gate found: the rows with a literal that is that, or lies in it."""
 _CUES = tuple(_cue(sign) for sign in _SIGNS)
-_WITHOUT_SIGN = tuple((literal.lower(), i) for literal, i in _OTHERS if _sign_of(literal) is None)
+_WITHOUT_SIGN = {
+    literal.lower(): tuple(i for other, i in _OTHERS if other == literal)
+    for literal, _ in _OTHERS
+    if _sign_of(literal) is None
+}

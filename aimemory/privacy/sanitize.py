@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from aimemory.privacy.jsonin import parsed
-from aimemory.privacy.rules import DEFAULT, RuleSet
+from aimemory.privacy.rules import RuleSet, in_force
 from aimemory.privacy.sanitized import PRIVACY_SEAL, Sanitized
 from aimemory.privacy.scrub import called_for, repair, scrubbed
 from aimemory.privacy.tree import clean_tree, plain_copy
@@ -16,18 +16,19 @@ if TYPE_CHECKING:  # `model.event` brings dataclasses along, which the hook clie
     from aimemory.model.event import Json
 
 
-def sanitize(raw: str, rules: RuleSet = DEFAULT, cap_bytes: int | None = None) -> Sanitized[str]:
+def sanitize(raw: str, rules: RuleSet | None = None, cap_bytes: int | None = None) -> Sanitized[str]:
     """`raw` without private parts and secrets, each replaced by `[redacted:<kind>]`, then cut to `cap_bytes`.
 
     Scrubbed first and cut second: half a secret no longer looks like one. Halves of characters are joined or become
-    U+FFFD, as does NUL. Sanitising the result again gives the same text.
+    U+FFFD, as does NUL. Sanitising the result again gives the same text. Without `rules` those in force count.
     """
     counts: Counter[str] = Counter()
+    rules = rules or in_force()
     text = repair(raw)
     return Sanitized(scrubbed(text, rules, called_for(text, rules), cap_bytes, counts), counts, PRIVACY_SEAL)
 
 
-def sanitize_tree(raw: "Json", rules: RuleSet = DEFAULT, leaf_cap_bytes: int | None = None) -> "Sanitized[Json]":
+def sanitize_tree(raw: "Json", rules: RuleSet | None = None, leaf_cap_bytes: int | None = None) -> "Sanitized[Json]":
     """A JSON value with every string and key sanitised, each string cut to `leaf_cap_bytes`.
 
     A string is also redacted where its key, its `name` or the flag before it announces a secret. Containers deeper than
@@ -36,13 +37,13 @@ def sanitize_tree(raw: "Json", rules: RuleSet = DEFAULT, leaf_cap_bytes: int | N
     Raises TypeError for a value that JSON can't hold.
     """
     counts: Counter[str] = Counter()
-    return Sanitized(clean_tree(plain_copy(raw), rules, leaf_cap_bytes, counts), counts, PRIVACY_SEAL)
+    return Sanitized(clean_tree(plain_copy(raw), rules or in_force(), leaf_cap_bytes, counts), counts, PRIVACY_SEAL)
 
 
-def sanitize_payload(body: bytes, rules: RuleSet = DEFAULT, leaf_cap_bytes: int = 65536) -> "Sanitized[Json]":
+def sanitize_payload(body: bytes, rules: RuleSet | None = None, leaf_cap_bytes: int = 65536) -> "Sanitized[Json]":
     """The JSON value in `body`, sanitised as by `sanitize_tree`.
 
     Raises ValueError for anything that is not JSON; its message has the position and nothing of the content.
     """
     counts: Counter[str] = Counter()
-    return Sanitized(clean_tree(parsed(body), rules, leaf_cap_bytes, counts), counts, PRIVACY_SEAL)
+    return Sanitized(clean_tree(parsed(body), rules or in_force(), leaf_cap_bytes, counts), counts, PRIVACY_SEAL)

@@ -53,7 +53,7 @@ def scrubbed(
             clean = cap_text(clean, cap_bytes)
         if clean == text:
             return text
-        text = clean
+        text, called = clean, called_for(clean, rules)
     counts["unsettled"] += 1
     return UNSETTLED if cap_bytes is None else cap_text(UNSETTLED, cap_bytes)
 
@@ -66,6 +66,6 @@ def _replaced_once(text: str, rules: RuleSet, called: Active, counts: "Counter[s
         text = replaced(text, secret_spans(text, rules, called, window), counts)
     if place is not None and rules.wants(place.kind):
         part = secret_part(text, place)
-        if part is not None:
+        if part is not None and text[part[0] : part[1]] not in rules.allow:
             text = replaced(text, [Span(*part, place.kind)], counts)
     return text

@@ -13,12 +13,18 @@ TAG = (
 """One tag over lowered text, as typed, as HTML entities, or as JSON escapes; its `>` may be cut off."""
 
 
+_LEAD, _TAIL = 24, 16
+"""What of a tag can stand before and behind its word, in characters."""
 _NEAR = r"private(?<=[<;c/\s]private)(?=[\s>&\\/]|\Z)"
 
 
 def any_tag(low: str) -> bool:
-    """Whether lowered text holds a tag. The word with its surroundings is found much faster than the tag."""
-    return re.search(_NEAR, low) is not None and re.search(TAG, low) is not None
+    """Whether lowered text may hold a tag; says yes wherever there is one.
+
+    The word with its surroundings is found much faster than the tag, which is then looked for around it alone.
+    """
+    tag = re.compile(TAG)
+    return any(tag.search(low, max(0, m.start() - _LEAD), m.end() + _TAIL) for m in re.compile(_NEAR).finditer(low))
 
 
 class OpenTags:

@@ -17,6 +17,9 @@ _SHORT = 256
 """Strings below this length, in characters, are asked all together first: there are many, and most call for nothing."""
 _NAMES = ("name", "key", "header", "field", "variable")
 _VALUES = ("value", "val")
+_SECRET_OF_JWK = ("d", "p", "q", "dp", "dq", "qi", "k")
+"""The members of a JSON Web Key that are not public (RFC 7518, section 6)."""
+_JWK = Place("private-key", 2, quoted=True)
 
 
 def clean_tree(value: "Json", rules: RuleSet, cap_bytes: int | None, counts: "Counter[str]") -> "Json":
@@ -35,7 +38,7 @@ def clean_tree(value: "Json", rules: RuleSet, cap_bytes: int | None, counts: "Co
     if broken:
         texts = [repair(text) for text in texts]
         called = called_for("\n".join(texts), rules)
-    short = narrowed("\n".join(text for text in texts if len(text) < _SHORT), called)
+    short = narrowed("\n".join(text for text in texts if len(text) < _SHORT), called, rules)
     return _Cleaner(rules, called, short, cap_bytes, counts, broken).value(value, 0, None)
 
 
@@ -110,7 +113,7 @@ class _Cleaner:
         if self._broken:
             text = repair(text)
         among = self._short if len(text) < _SHORT else self._called
-        called = among if among == NOTHING or len(text) > ONE_PIECE else narrowed(text, among)
+        called = among if among == NOTHING or len(text) > ONE_PIECE else narrowed(text, among, self._rules)
         if called == NOTHING and place is None and (self._cap_bytes is None or len(text) * 4 <= self._cap_bytes):
             return text
         return scrubbed(text, self._rules, called, self._cap_bytes, self._counts, place)
@@ -122,6 +125,8 @@ class _Cleaner:
             place = _quoted(place_of(key)) if self._names else None
             if announced and key.lower() in _VALUES:
                 place = announced
+            elif key in _SECRET_OF_JWK and "kty" in value:
+                place = _JWK
             clean[_unused(self._text(key), clean)] = self.value(item, depth + 1, place)
         return clean
 

@@ -64,6 +64,7 @@ STOP_WORDS = frozenset(
         "object",
         "off",
         "optional",
+        "options",
         "on",
         "pass",
         "passphrase",
@@ -113,8 +114,9 @@ _PLACEHOLDER = (
     r"(?:your|insert|enter|replace|put|change|my)[-_ ]?"
     r"(?:me|my|your|here|the|a|with|api|own|access|auth|token|key|secret|pass)"
 )
-_TEMPLATE = r"\$?\{[^{}]{0,80}\}|%[sd]|%\(|\$\(|<[A-Za-z_ -]{1,40}>|\\\("
+_TEMPLATE = r"\$?\{[^{}]{0,80}\}|%[sd](?![A-Za-z0-9])|%\(|\$\(|<[A-Za-z_ -]{1,40}>|\\\("
 _DOTTED = r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+"
+_TYPE_OF_KEY = r"(?:\w+\.)*[A-Z]\w*(?:Private|Public|Secret)Key"
 _IDENTIFIER = r"[A-Za-z_$][\w$]*"
 _CALL = r"[A-Za-z_$][\w$.]*[(\[{]|[^|&?!=]*(?:\|\||&&|\?\?|[!=]=(?!\Z)|=>|->)|[-=!&|?:,;)\]}+.*](?![\w/+=-]{8})"
 _PATH = r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@ -]+)+[/\\]?|[a-z][a-z0-9+.-]{1,12}://\S*"
@@ -123,9 +125,14 @@ _SECRET_WORD = r"(?i)pass|pw|token|secret|key|cred|auth"
 _PARTS = r"[^A-Za-z0-9]+"
 _WORD = r"[A-Za-z]*|\d{1,4}|[A-Za-z]{2,}\d{1,3}|\d{1,3}[A-Za-z]{1,3}|[vV]\d+[a-z]?\d*"
 _CAMEL = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
+_OPEN_KEY = (
+    r"(?:MFkwEwYHKoZIzj0|MHYwEAYHKoZIzj0|MCowBQYDK2V|MI.{2,8}MA0GCSqGSIb3DQEBAQUAA4|MI.{2,8}NBgkqhkiG9w0BAQEFAAOC).*"
+)
+"""How a public key in DER begins, in base64."""
 _HASH = (
     r"(?:0x)?[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r"|(?:sha\d{1,3}|md5|h\d)[-:=].*|SHA256:.*|AAAA[BCE]3N.*|(?:ssh|ecdsa|urn|data|arn)[-:].*"
+    rf"|{_OPEN_KEY}"
 )
 
 
@@ -158,6 +165,8 @@ def is_random(value: str, least: int) -> bool:
         return False
     if part.isalpha():
         return len(part) >= 16 and len(part) < 2.6 * max(len(re.findall(_CAMEL, part)), 1)
+    if len(part) >= 20 and is_chopped(part):
+        return True
     return sum(c.isdigit() for c in part) >= 2 and is_mixed(part) and not is_type_name(part)
 
 
@@ -172,11 +181,11 @@ def is_path(value: str) -> bool:
     if re.fullmatch(_PATH, value):
         return not any(is_random(part, 20) for part in parts)
     return re.fullmatch(_RELATIVE_PATH, value) is not None and not any(
-        _is_chopped(part) or is_random(part, 12) for part in parts
+        is_chopped(part) or is_random(part, 12) for part in parts
     )
 
 
-def _is_chopped(part: str) -> bool:
+def is_chopped(part: str) -> bool:
     """Upper and lower case in no pattern of words."""
     letters = "".join(c for c in part if c.isalpha())
     if len(letters) < 8 or letters.islower() or letters.isupper():
@@ -186,11 +195,14 @@ def _is_chopped(part: str) -> bool:
 
 def is_code(value: str, after: str) -> bool:
     """An expression of a program: a call, an operator, an attribute. `after` is what follows the value."""
+    if re.fullmatch(_TYPE_OF_KEY, value):
+        return True
     if re.fullmatch(_IDENTIFIER, value):
         return after.startswith(("(", "[", ".", "::", "->", "?.", "!"))
     if re.fullmatch(_DOTTED, value):
         first, _, rest = value.partition(".")
-        return not is_random(value, 16) or first.replace("_", "").isalpha() or re.search(_SECRET_WORD, rest) is not None
+        attribute = first.replace("_", "").isalpha() and not is_random(rest, 12)
+        return not is_random(value, 16) or attribute or re.search(_SECRET_WORD, rest) is not None
     return re.match(_CALL, value) is not None
 
 
@@ -210,7 +222,17 @@ def is_type_name(value: str) -> bool:
     humps = sum(word[0].isupper() for word in words)
     digits = sum(c.isdigit() for c in value)
     letters = sum(map(len, words))
+    if len(value) >= 20 and is_chopped(value):
+        return False
     return value.isalnum() and humps >= 2 - value[0].islower() and digits <= 3 and letters >= 2.6 * len(words) > 2.6
+
+
+def is_credentials(value: str) -> bool:
+    """Base64 of a printable `user:password`, and not by chance: in both cases, with three characters on each side."""
+    if len(value) < 12 or value.islower() or value.isupper() or not is_basic_auth(value):
+        return False
+    user, _, password = base64.b64decode(value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4)).partition(b":")
+    return len(user) >= 3 and len(password) >= 3 and all(32 < c < 127 for c in user + password)
 
 
 def is_basic_auth(value: str) -> bool:

@@ -6,12 +6,13 @@ import pytest
 
 from aimemory.privacy import RuleSet, sanitize, sanitize_payload, sanitize_tree
 from aimemory.privacy.contexts import CONTEXTS, FORMS
+from aimemory.privacy.encoded import ENCODED
 from aimemory.privacy.find import secret_spans
 from aimemory.privacy.patterns import VENDORS
 from aimemory.privacy.prefilter import ROWS, active, everything, narrowed
 from aimemory.privacy.rules import DEFAULT
 
-TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *FORMS)]
+TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *FORMS, *ENCODED)]
 NAMES = [f"{i}-{row[0]}" for i, row in enumerate(TABLE)]
 
 
@@ -24,7 +25,7 @@ def secrets(example: str) -> list[str]:
 
 
 def test_tables_are_as_large_as_promised():
-    assert len({row.kind for row in VENDORS}) >= 70
+    assert len({row.kind for row in VENDORS}) >= 120
     assert len({row.kind for row in CONTEXTS}) + len(FORMS) >= 16
 
 
@@ -80,7 +81,7 @@ def test_prefilter_asks_for_every_row_that_matches():
         for example in row.examples:
             for text in (plain(example), "x " * 300 + plain(example) + " y" * 300):
                 assert i in active(text, DEFAULT).rows
-                assert i in narrowed(text, active("z " + text, DEFAULT)).rows
+                assert i in narrowed(text, active("z " + text, DEFAULT), DEFAULT).rows
 
 
 def test_prefilter_passes_whatever_a_row_would_match():
