@@ -198,7 +198,7 @@ class Memory:
         if version is not None:
             if path is None:
                 raise UserError("A version belongs to a page: give its path too.")
-            place, expected = path, Version(version)
+            place, expected = await self._pages.spelled(path) or path, Version(version)
             base = await self._merging.base(place, expected)
             if base is None:
                 content = given.derive(lambda g: str(g["body"]))  # refused below, with the text that stands
@@ -346,8 +346,8 @@ class Memory:
             raise UserError("Name a page by its path, id or title.")
         if "/" in wanted or wanted.endswith(".md"):
             path = wanted if wanted.endswith(".md") else f"{wanted}.md"
-            if await self._pages.version(path) is not None:
-                return path
+            if (spelled := await self._pages.spelled(path)) is not None:
+                return spelled
         found: list[PageInfo] = []
         for name in (wanted, f"handoff-{wanted}", f"session-{wanted}"):  # ids as `handoffs` and `sessions` show them
             found = found or await self._reader.read(pages_with_id(name))

@@ -17,7 +17,7 @@ from aimemory.privacy import Sanitized, sanitize, sanitize_tree
 from aimemory.sessions.caller import CallerSessions
 from aimemory.store.merging import Merging
 from aimemory.store.pagerows import is_project_page
-from aimemory.store.pages import Pages
+from aimemory.store.pages import CONFLICT_MARKERS, Pages
 from aimemory.store.past import PageHistory, PastVersion
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
@@ -68,7 +68,7 @@ class Repair:
         path, where = await self._find(page, project, caller)
         if not text.strip():
             raise UserError("The text is empty: nothing was written. `aimemory delete` takes a page away.")
-        if self._pages.held.get(path):
+        if self._pages.held.get(path, CONFLICT_MARKERS) != CONFLICT_MARKERS:
             raise UserError(
                 f"{path} holds what looks like a secret ({self._pages.held[path]}), and writing it here would take "
                 "that out. Edit the file itself."

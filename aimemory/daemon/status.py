@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from aimemory import __version__
 from aimemory.errors import Unavailable
 from aimemory.model.protocols import TaskPulse, rfc3339_local
-from aimemory.store.pages import FORGOTTEN
+from aimemory.store.pages import CONFLICT_MARKERS, FORGOTTEN
 
 if TYPE_CHECKING:
     from aimemory.daemon.parts import Parts
@@ -61,6 +61,8 @@ def _task(pulse: TaskPulse, now: int) -> dict[str, Any]:
 
 
 def _held(path: str, kinds: str) -> str:
+    if kinds == CONFLICT_MARKERS:
+        return f"{path} holds {kinds}; it is not committed until they are gone."
     if kinds == FORGOTTEN:
         return (
             f"{path} was forgotten and lies there again as it was; it is in no answer. Delete it, or take it in with "
@@ -105,7 +107,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     if state.spool.get("dropped"):
         found.append(f"The spool was full: events were given up ({state.spool['dropped']}).")
     for pulse in state.pulses.values():
-        if pulse.error and pulse.error_ns > pulse.beat_ns - _STUCK_NS:
+        told = pulse.name == "watcher" and parts.watcher.problem  # above, and not twice
+        if pulse.error and not told and pulse.error_ns > pulse.beat_ns - _STUCK_NS:
             found.append(f"Task {pulse.name} failed at {rfc3339_local(pulse.error_ns)}: {pulse.error}")
         if pulse.state == "dead":
             found.append(f"Task {pulse.name} is dead; `aimemory restart` starts it again.")

@@ -5,9 +5,10 @@ from aimemory.doctor.daemon import check_daemon
 from aimemory.doctor.files import check_files
 from aimemory.doctor.finding import Finding, Level, Situation
 from aimemory.doctor.folder import check_folder
+from aimemory.doctor.names import check_names
 from aimemory.doctor.stores import check_stores
 
-CHECKS = (check_files, check_daemon, check_stores, check_agents, check_folder)
+CHECKS = (check_files, check_daemon, check_stores, check_names, check_agents, check_folder)
 
 
 def examine(situation: Situation) -> list[Finding]:

@@ -27,12 +27,16 @@ from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Append, Writer
 from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.merge import has_conflict_markers
 from aimemory.wiki.names import check_new_page_path, check_page_path
+from aimemory.wiki.spelling import spelling, twin
 from aimemory.wiki.walk import Stat, look, scan, stat_of
 
 FORGOTTEN = "it was forgotten"
 """Why a page is held whose very bytes were forgotten at this place, and lie there again."""
 
+CONFLICT_MARKERS = "conflict markers of git"
+"""In place of the kinds of findings."""
 _BATCH = 100
 _FEW = 20
 
@@ -94,6 +98,10 @@ class Pages:
         """As `read`, byte for byte."""
         return await asyncio.to_thread(self._files.read, check_page_path(path))
 
+    async def spelled(self, path: str) -> str | None:
+        """The path as the disk spells it; None when there is nothing. Raises UserError for one that leaves the wiki."""
+        return await asyncio.to_thread(spelling, self._files.root, check_page_path(path))
+
     async def existing(self, paths: Sequence[str]) -> set[str]:
         """Those of these pages that lie on the disk now."""
         return await asyncio.to_thread(lambda: {path for path in paths if (self._files.root / path).is_file()})
@@ -125,6 +133,8 @@ class Pages:
 
         def operation(append: Append) -> Version:
             self._check(path, expected)
+            if expected is None:
+                self._refuse_twin(path)
             append(record)  # who wrote this version is known before it can be seen
             if wanted_again:
                 append(self._acknowledged(path, page_version(raw.value), actor, FORGOTTEN))
@@ -339,6 +349,20 @@ class Pages:
             self._committer.add(Change(path, None, *author_of(actor), "Delete"))
         return len(paths)
 
+    def _refuse_twin(self, path: str) -> None:
+        """Names that differ by case or composition alone are one name on other systems."""
+        other = twin(self._files.root, path)
+        if other is None:
+            return
+        message = (
+            f"{other} is there already; the two names are one on other systems. Write that page, or choose another."
+        )
+        try:
+            raw, version = self._files.read(other)
+        except (NotFound, UserError):  # a folder
+            raise Conflict(message) from None
+        raise Conflict(message, current=raw.decode("utf-8", "replace"), version=version)
+
     def _check(self, path: str, expected: Version | None) -> None:
         current = self._files.version(path)
         if current == expected:
@@ -396,7 +420,11 @@ class Pages:
         return by_hand
 
     def _commit(self, path: str, raw: bytes, actor: Actor, summary: str) -> None:
-        """Queue a commit, unless something in the page or its name looks like a secret; then it is held and named."""
+        """Queue a commit, unless something in the page or its name looks like a secret, or a conflict of git's is left
+        in it; then it is held and named."""
+        if has_conflict_markers(raw.decode("utf-8", "replace")):
+            self._held[path] = CONFLICT_MARKERS
+            return
         found = _findings(path, raw)
         if found and not self.is_accepted(path, page_version(raw)):
             self._held[path] = found

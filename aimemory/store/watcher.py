@@ -10,13 +10,14 @@ from pathlib import Path
 from aimemory.errors import AimemoryError, Unavailable
 from aimemory.model.protocols import Pulse
 from aimemory.store.pages import Pages
-from aimemory.wiki.watch import changes
+from aimemory.wiki.watch import changes, unwatched
 
-_POLL_S = 2.0
+_POLL_S = 1.0
 _SHARE = 20
 """Polling takes at most one part in twenty of a processor."""
 
 _TRY_AGAIN_S = 300.0
+_WATCH_TRIES, _WATCH_PAUSE_S = 10, 0.2
 _AGAIN_S = 0.1
 """Between two folders of the same name; somebody may be moving them about."""
 
@@ -41,12 +42,29 @@ class Watcher:
                 await self._poll(pulse)
 
     async def _watch(self, pulse: Pulse) -> None:
-        """Until the folder is another one."""
+        """Until the folder is another one, or not all of it is watched."""
         await self._look(None, pulse)
+        unsure = True
         async for paths in changes(self._root):
+            if unsure:  # not at once: a folder that was replaced is watched with the next call
+                await self._require_watches()
+            unsure = paths is None
             self.problem = None
             if paths is None or paths:
                 await self._look(paths, pulse)
+
+    async def _require_watches(self) -> None:
+        """Raises Unavailable when folders stay without a watch; a new one gets its own within milliseconds."""
+        missing = 0
+        for _ in range(_WATCH_TRIES):
+            missing = await asyncio.to_thread(unwatched, self._root)
+            if not missing:
+                return
+            await asyncio.sleep(_WATCH_PAUSE_S)
+        raise Unavailable(
+            f"The system has no file watches left for {missing} of the folders in {self._root} (the limit is "
+            "fs.inotify.max_user_watches)."
+        )
 
     async def _poll(self, pulse: Pulse) -> None:
         """For a while; then the system is asked for events again."""

@@ -62,7 +62,8 @@ def _update(index: pygit2.Index, head: pygit2.Commit, worktree: Path, paths: Ite
     if paths is None:
         paths = {entry.path for entry in index}.union(_tree_paths(head.tree))
     missing, behind = [], {}
-    for path in paths:
+    unmerged = {side.path for sides in index.conflicts or () for side in sides if side is not None}
+    for path in set(paths) - unmerged:  # a conflict of somebody's git is his to resolve
         staged, wanted = _entry_id(index, path), _blob(head.tree, path)
         if staged is None and wanted is not None:
             missing.append(path)

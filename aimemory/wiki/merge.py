@@ -14,6 +14,7 @@ from aimemory.wiki.frontmatter import split
 from aimemory.wiki.nodes import Refused, read_front
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_MARKERS = tuple(re.compile(mark) for mark in (r"<{7}(?: .*)?", r"={7}", r">{7}(?: .*)?"))
 _MAX_WORK = 2_000_000
 """Pairs of equal lines that a comparison may meet, a second of work or two. Above it nothing is merged."""
 _MAX_DEPTH = 40
@@ -57,6 +58,24 @@ def keep_form(old: str, new: str) -> str:
     except _TooMuch:  # the usual line end everywhere
         pass
     return "".join(line.rstrip("\r\n") + ends[n] for n, line in enumerate(after)).rstrip("\r\n") + end
+
+
+def has_conflict_markers(text: str) -> bool:
+    """Whether git left both sides of a conflict in this text; what stands in fenced code only speaks of them."""
+    if "<<<<<<<" not in text:
+        return False
+    fence, marks = "", iter(_MARKERS)
+    mark = next(marks)
+    for line in text.splitlines():
+        start = line.lstrip()[:3]
+        if start in ("```", "~~~") and (not fence or start == fence):
+            fence = "" if fence else start
+        elif not fence and mark.fullmatch(line):
+            found = next(marks, None)
+            if found is None:
+                return True
+            mark = found
+    return False
 
 
 def appended(raw: bytes, addition: str) -> bytes:

@@ -71,7 +71,7 @@ def is_ours_ignored(name: str) -> bool:
 
 
 def check_page_path(path: str) -> str:
-    """The path of a page as the wiki spells it: relative, `/` between parts, NFC.
+    """The path of a page: relative, `/` between parts, spelled as given; `WikiFiles.spelling` knows the disk's.
 
     Raises UserError for anything that could lead out of the tree or into a hidden folder, also when the percent
     escapes in it are decoded, for names that no file system takes, and for what is no `.md` file.
@@ -81,15 +81,15 @@ def check_page_path(path: str) -> str:
         raise UserError(
             f"{_shown(path)} can't be a page: {problem}. Give a path below wiki/, like default/app/notes/a.md."
         )
-    return unicodedata.normalize("NFC", path)
+    return path
 
 
 def check_new_page_path(path: str) -> str:
-    """Like `check_page_path`, for a page about to be created: every part must also be a name on all platforms.
+    """Like `check_page_path`, for a page about to be created: NFC, every part also a name on all platforms.
 
     A person's own names are kept as they are; names that are made through us must not break a checkout elsewhere.
     """
-    checked = check_page_path(path)
+    checked = unicodedata.normalize("NFC", check_page_path(path))
     for part in checked.split("/"):
         stem = part.split(".", 1)[0].rstrip(" ").lower()
         if stem in _DEVICES:

@@ -5,6 +5,7 @@ without events) or may have been missed (the machine slept, the folder was repla
 """
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
@@ -29,13 +30,13 @@ async def changes(root: Path) -> AsyncIterator[frozenset[str] | None]:
 
     stop = asyncio.Event()
     identity = _identity(root)
-    before = time.monotonic()
+    before = _awake_s()
     try:
         async for found in awatch(
             root, watch_filter=_is_ours(root), step=_STEP_MS, debounce=_GATHER_MS, stop_event=stop, recursive=True,
             rust_timeout=_LOOK_MS, yield_on_timeout=True, force_polling=False,
         ):  # fmt: skip
-            now = time.monotonic()
+            now = _awake_s()
             slept, before = now - before > _GAP_S, now
             if _identity(root) != identity:
                 yield None
@@ -45,6 +46,52 @@ async def changes(root: Path) -> AsyncIterator[frozenset[str] | None]:
         raise Unavailable(f"The system gives no file events for {root}: {error}") from error
     finally:
         stop.set()
+
+
+def unwatched(root: Path) -> int:
+    """How many folders of pages the system does not watch for this process; 0 where that can't be known.
+
+    When its watches run out, folders that come later are left out in silence: no error tells. The kernel lists what
+    each inotify descriptor watches. Blocks.
+    """
+    watched = _watched_inodes()
+    if watched is None:
+        return 0
+    missing = 0
+    folders: list[str] = [str(root)]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False) and not is_ours_ignored(entry.name):
+                        folders.append(entry.path)
+                        missing += entry.inode() not in watched
+        except OSError:  # gone meanwhile, or not ours to read: the walk says so
+            continue
+    return missing
+
+
+def _watched_inodes() -> set[int] | None:
+    found: set[int] | None = None
+    try:
+        descriptors = list(Path("/proc/self/fd").iterdir())
+    except OSError:
+        return None
+    for descriptor in descriptors:
+        try:
+            if "inotify" not in str(descriptor.readlink()):
+                continue
+            lines = Path("/proc/self/fdinfo", descriptor.name).read_text(encoding="ascii").splitlines()
+        except OSError:  # closed meanwhile
+            continue
+        marks = [line.split("ino:", 1)[1].split(" ", 1)[0] for line in lines if line.startswith("inotify ")]
+        found = (found or set()) | {int(mark, 16) for mark in marks}
+    return found
+
+
+def _awake_s() -> float:
+    """Seconds, sleep of the machine included: the monotonic clock stands still meanwhile on Linux."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def _identity(root: Path) -> tuple[int, int] | None:
