@@ -38,6 +38,7 @@ class DataDir:
         self.index: Path = root / "cache" / "index.sqlite3"
         self.spool: Path = root / "spool"
         self.rejects: Path = root / "spool" / "rejects"
+        self.deeds: Path = root / "spool" / "deeds"
         self.breaker: Path = root / "spool" / ".breaker"
         self.start_attempt: Path = root / "spool" / ".start-attempt"
         self.logs: Path = root / "logs"

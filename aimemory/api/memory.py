@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
+from aimemory.api.audit import Audit
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
 from aimemory.api.forget import Forget
@@ -15,6 +15,7 @@ from aimemory.api.links import Links
 from aimemory.api.lookup import Where, refuse_where_off
 from aimemory.api.refile import Refile
 from aimemory.api.repair import Find, Repair
+from aimemory.api.times import instant_ns
 from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
@@ -85,7 +86,7 @@ class Memory:
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
         folders: Folders, repair: Callable[[Find, Where], Repair], links: Callable[[Find, Where], Links],
         undoing: Undoing, refile: Refile, capture: CaptureFace, merging: Merging, conflicts: ConflictCopies,
-        forget: Callable[[Find], Forget],
+        forget: Callable[[Find], Forget], audit: Audit,
         status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -109,6 +110,7 @@ class Memory:
         self.conflicts = conflicts
         self._merging = merging
         self.forget = forget(self._page_at)
+        self.audit = audit
 
     # -- finding -----------------------------------------------------------------------------------------------------
 
@@ -126,7 +128,7 @@ class Memory:
         where = await self._where(project, caller)
         scope = Scope(
             projects=where.with_global, kinds=(kind,) if kind else (), harness=harness, session=session,
-            since_ns=_instant(since, "since"), until_ns=_instant(until, "until"), observations=include_observations,
+            since_ns=instant_ns(since, "since"), until_ns=instant_ns(until, "until"), observations=include_observations,
         )  # fmt: skip
         text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES).value
         answer = await self._reader.read(search(Request(text, scope, max(1, min(limit, _MAX_HITS)), cursor)))
@@ -271,6 +273,7 @@ class Memory:
     async def project_alias(self, name: str, alias: str) -> dict[str, Any]:
         """Let another remote or directory mean this project too. Raises NotFound, Conflict when it means another."""
         found = await self._projects.add_alias(name, alias, self._actor)
+        await self.audit.log.record("alias", {"project": found.id, "alias": alias}, self._actor)
         return {"project": found.path, "identity": found.identity, "aliases": list(found.aliases)}
 
     async def status(self) -> dict[str, Any]:
@@ -449,16 +452,3 @@ def _check_writing(title: str, body: str, kind: str) -> None:
 
 def _many(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def _instant(text: str | None, name: str) -> int | None:
-    """Nanoseconds since the epoch from a date or an RFC 3339 time; one without offset is local."""
-    if not text:
-        return None
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        return int(moment.astimezone().timestamp()) * 1_000_000_000
-    except (ValueError, OverflowError, OSError):
-        raise UserError(
-            f"{name} is {text[:40]!r}; give a date like 2026-11-30 or a time like 2026-11-30T14:12."
-        ) from None

@@ -11,6 +11,7 @@ from aimemory.cli.output import clean, json_option, note, print_json, translated
 from aimemory.config import Config, load_config, load_place
 from aimemory.errors import UserError
 from aimemory.model.protocols import SystemClock
+from aimemory.store.outside import note_deed
 
 if TYPE_CHECKING:
     from aimemory.upkeep.backup.archive import Manifest
@@ -149,6 +150,10 @@ def restore(file: Path, into: Path | None, apply: bool, as_json: bool) -> None:
     target = into or load_place().data.root
     with Progress() as progress:
         done = restore_backup(file, target, apply=apply, clock=SystemClock(), progress=progress)
+    if into is None:
+        about = {"from": str(file), "made_at": done.manifest.made_at}
+        if problem := note_deed(load_place(), "restore", about):
+            note(clean(problem))
     counts = done.manifest.counts
     if as_json:
         print_json({

@@ -13,6 +13,7 @@ from aimemory.datadir import DataDir, write_atomic
 from aimemory.errors import Unavailable, UserError
 from aimemory.model.protocols import rfc3339_local
 from aimemory.privacy.folders import OFF, ON, Table, off_by, read, render, switched
+from aimemory.store.outside import note_deed
 
 
 @click.command(epilog=examples("aimemory off", "aimemory off ~/private", "aimemory off --list"))
@@ -51,11 +52,14 @@ def _turn(directory: str | None, mode: str, as_json: bool) -> None:
     except FileNotFoundError:
         verb = "off" if mode == OFF else "on"
         raise UserError(f"The working directory does not exist any more. Name a folder: aimemory {verb} DIR") from None
-    data = load_config().data
+    config = load_config()
+    data = config.data
     try:
         before, table = switch(data, path, mode)
     except OSError as error:
         raise Unavailable(f"{data.folders_file} can't be written: {error.strerror}. Nothing was changed.") from error
+    if table != before and (problem := note_deed(config, mode, {"directory": path})):
+        note(clean(problem))
     below = sorted(folder for folder in table if folder.startswith(path.rstrip("/") + "/"))
     others = [folder for folder in below if table[folder]["mode"] != mode]
     if as_json:

@@ -21,6 +21,7 @@ from aimemory.install.change import Change, Job, jobs
 from aimemory.install.record import read_record
 from aimemory.install.shown import diff
 from aimemory.install.state import State, state_of, switched_off
+from aimemory.store.outside import note_deed
 
 _APPLY = click.option("--apply", "wanted", is_flag=True, help="Write it. Without this nothing is written.")
 _ONLY = click.option("--only", type=click.Choice(["hooks", "mcp"]), help="Only the hooks, or only the MCP server.")
@@ -114,6 +115,11 @@ def _planned(agents: list[Agent], config: Config, only: Part | None, *, removing
 def _applied(agents: list[Agent], config: Config, only: Part | None, *, removing: bool) -> _Run:
     applier = Applier(config.data, datetime.now(UTC))
     done = [applier.apply(job, job.plan()) for job in _jobs(agents, config, only, removing)]
+    written = [one.change for one in done if _is_written(one)]
+    for agent in dict.fromkeys(change.agent for change in written):
+        files = [str(change.path) for change in written if change.agent == agent]
+        if problem := note_deed(config, "disconnect" if removing else "connect", {"agent": agent, "files": files}):
+            note(problem)
     return _Run(agents, done, True, removing)
 
 

@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("lifecycle", "Run the daemon in the foreground."),
     "status": ("lifecycle", "What runs, what was captured, what is wrong."),
     "doctor": ("doctor", "What is wrong, how it was seen, and what to do."),
+    "audit": ("audit", "Who changed what, newest first."),
     "where": ("projects", "Explain which project a directory belongs to."),
     "project": ("projects", "List projects, or put right what was filed wrongly."),
     "off": ("capture", "Record nothing in a folder and below."),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from aimemory import __version__
 from aimemory.api import Memory
+from aimemory.api.audit import Audit
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
 from aimemory.api.forget import Forget
@@ -54,6 +55,7 @@ from aimemory.server.v1 import Api
 from aimemory.sessions.caller import CallerSessions
 from aimemory.sessions.reader import Sessions, Transcripts
 from aimemory.store.actor import load_actor, load_key
+from aimemory.store.audit import AuditLog
 from aimemory.store.claims import Claims
 from aimemory.store.committer import Committer
 from aimemory.store.conflicts import Conflicts
@@ -103,6 +105,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     reader = Reader(data.index, damaged)
     projector = Projector(data.index, data.journal, take_pages(files, forget_key), dedupe.applied, reader.held)
     writer = Writer(journal, projector.feed)
+    audit = AuditLog(writer, data.deeds, clock)
     committer = Committer(data.wiki, clock)
     pages = Pages(
         files=files,
@@ -113,6 +116,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         clock=clock,
         actor=actor,
         forgotten=forgotten,
+        by_hand=audit.by_hand,
     )
     conflicts = Conflicts(data.conflicts, clock)
     conflicts.load()
@@ -246,7 +250,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
 
     automatic = Automatic(_backup_plan(config, actor.machine), clock)
     scheduler = Scheduler([
-        Job("spool", 2, drain_spool), Job("sessions", 5, sweep),
+        Job("spool", 2, drain_spool), Job("deeds", 2, audit.drain), Job("sessions", 5, sweep),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
         Job("backup", 5, automatic.step), Job("purge", 60, finish_purge),
     ])  # fmt: skip
@@ -289,6 +293,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         links=lambda find, near: Links(find=find, where=near, reader=reader),
         undoing=Undoing(pages=pages, history=page_history, reader=reader, callers=callers, actor=actor),
         capture=CaptureFace(projects=projects, folders=folders, config=config), refile=refile,
+        audit=Audit(journal=data.journal, projects=projects, claims=claims, reader=reader, log=audit),
         merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages),
         forget=lambda find: Forget(
             find=find, planner=planner, purge=purge, rescan=rescan, pages=pages, history=page_history,

@@ -60,3 +60,10 @@ def last_project_line() -> Plan[dict[str, Any] | None]:
     """What the newest line of type `project` said."""
     rows = yield Statement("select data from project_line order by seq desc limit 1")
     return json.loads(rows[0][0]) if rows else None
+
+
+def renames() -> Plan[list[tuple[int, str, str]]]:
+    """All renames of projects in their order: number of the line, folder before it, id of the project."""
+    rows = yield Statement("select seq, data from project_line order by seq")
+    lines = [(seq, json.loads(data)) for seq, data in rows]
+    return [(seq, data["from"], data["project"]) for seq, data in lines if data.get("op") == "rename"]

@@ -292,6 +292,34 @@ class CaptureView:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One change. seq: of its journal line. type: the line's; op: what was done, where the type has several.
+
+    session: ours, of who did it, where an agent did.
+    """
+
+    seq: int
+    at: str
+    type: str
+    op: str | None
+    said: str
+    user: str | None
+    machine: str | None
+    harness: str | None
+    session: str | None
+    project: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditList:
+    """Changes, newest first. next_cursor: None on the last page. damage: journal lines that can't be read."""
+
+    entries: tuple[AuditEntry, ...]
+    next_cursor: str | None
+    damage: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RecentItem:
     """One thing that happened. when: RFC 3339. path: None for what has no page, such as a live session."""
 

@@ -6,20 +6,34 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from aimemory.api.audit import Audit
 from aimemory.api.capture import CaptureFace
 from aimemory.errors import UserError
 from aimemory.privacy import sanitize_tree
-from aimemory.server.request import json_body
+from aimemory.server.request import json_body, whole_number
 
 
 class OversightApi:
     """The routes."""
 
-    def __init__(self, capture: CaptureFace) -> None:
+    def __init__(self, capture: CaptureFace, audit: Audit) -> None:
         self._capture = capture
+        self._audit = audit
 
     def routes(self) -> list[Route]:
-        return [Route("/api/v1/capture/explain", self.explain, methods=["POST"])]
+        return [
+            Route("/api/v1/capture/explain", self.explain, methods=["POST"]),
+            Route("/api/v1/audit", self.listed),
+        ]
+
+    async def listed(self, request: Request) -> Response:
+        q = request.query_params
+        found = await self._audit.listed(
+            since=q.get("since"), until=q.get("until"), actor=q.get("actor"), session=q.get("session"),
+            project=q.get("project"), kind=q.get("kind"), limit=whole_number(q.get("limit"), "limit", 50),
+            cursor=q.get("cursor"),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(found))
 
     async def explain(self, request: Request) -> Response:
         """What is asked goes through the privacy boundary first, as an event does; so does the answer."""

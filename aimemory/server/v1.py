@@ -43,7 +43,7 @@ class Api:
             Route("/api/v1/links", self.link_faults),
             *ConflictsApi(self._memory.conflicts).routes(),
             *RepairApi(self._memory.repair, self._memory.undoing, self._memory.refile).routes(),
-            *OversightApi(self._memory.capture).routes(),
+            *OversightApi(self._memory.capture, self._memory.audit).routes(),
             *ForgetApi(self._memory.forget).routes(),
             Route("/api/v1/brief", self.brief),
             Route("/api/v1/where", self.where),
