@@ -145,9 +145,13 @@ class Pages:
                 points.reached("page.announced")
                 return self._files.write(path, raw, expected)
             except OSError as error:
+                if self._stands(path, expected) == page_version(raw.value):
+                    unconfirmed.append(error)  # it was replaced, and then the disk refused to say that this lasts
+                    return page_version(raw.value)
                 append(self._line("add", path, expected, actor))  # what stands is the version before
                 raise Unavailable(f"{path} can't be written: {error.strerror}. It is as it was.") from error
 
+        unconfirmed: list[OSError] = []
         version = await self._writer.call(operation)
         if wanted_again:
             self._accepted[path] = self._forgotten.veil("file", path, version)
@@ -158,6 +162,8 @@ class Pages:
             await self._index([(path, raw.value)])
         except (Unavailable, Damaged):  # it is written; the next walk or the rebuild shows it
             pass
+        for error in unconfirmed:
+            raise Unavailable(f"{path} was written, but the disk failed behind it: {error.strerror}. Read it again.")
         return version
 
     async def delete(self, path: str, *, expected: Version, actor: Actor, summary: str = "Delete") -> None:
@@ -167,6 +173,7 @@ class Pages:
         """
         path = check_page_path(path)
         record = self._line("delete", path, None, actor)
+        unconfirmed: list[OSError] = []
 
         def operation(append: Append) -> None:
             self._check(path, expected)
@@ -175,6 +182,9 @@ class Pages:
                 points.reached("page.deletion-announced")
                 self._files.delete(path, expected)
             except OSError as error:
+                if self._stands(path, expected) is None:
+                    unconfirmed.append(error)
+                    return
                 append(self._line("add", path, expected, actor))
                 raise Unavailable(f"{path} can't be deleted: {error.strerror}. It is as it was.") from error
 
@@ -186,6 +196,8 @@ class Pages:
                 await self._unindex([path])
             except (Unavailable, Damaged):  # it is gone; the next walk or the rebuild shows it
                 pass
+        for error in unconfirmed:
+            raise Unavailable(f"{path} was deleted, but the disk failed behind it: {error.strerror}.")
 
     async def relocate(
         self, operation: Callable[[Append], Mapping[str, str]], *, actor: Actor, summary: str
@@ -365,6 +377,13 @@ class Pages:
         except (NotFound, UserError):  # a folder
             raise Conflict(message) from None
         raise Conflict(message, current=raw.decode("utf-8", "replace"), version=version)
+
+    def _stands(self, path: str, otherwise: Version | None) -> Version | None:
+        """The version on the disk after a failure there; `otherwise` when not even that can be told."""
+        try:
+            return self._files.version(path)
+        except (OSError, UserError):
+            return otherwise
 
     def _check(self, path: str, expected: Version | None) -> None:
         current = self._files.version(path)

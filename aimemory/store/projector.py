@@ -8,9 +8,10 @@ and read back from the journal, so memory stays bounded.
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, closing
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -115,8 +116,8 @@ class Projector:
 
     def expect(self, last_seq: int) -> None:
         """The journal holds lines up to `last_seq` that were written before this process started."""
+        self._target = max(self._target, last_seq)
         if last_seq > self.applied_seq:
-            self._target = last_seq
             self._behind = True
             self._wake.set()
 
@@ -219,7 +220,7 @@ class Projector:
         """In the thread: a few batches from the journal itself."""
         db = self._connection()
         applied = _applied(db)
-        for count, batch in enumerate(batches(replay(self._journal, applied, self.note_damage))):
+        for count, batch in enumerate(batches(self._durable(applied, self.note_damage))):
             applied = apply_lines(db, batch)
             if count == 3:
                 break
@@ -238,6 +239,8 @@ class Projector:
             try:
                 applied = await self._build_and_change_over(progress)
                 self._wanted = False
+            except OSError as error:
+                raise Unavailable(f"The index can't be built anew: {error.strerror}. It is tried again.") from error
             finally:
                 self.state = "rebuilding" if self._wanted else "level"
             self._queue.clear()
@@ -262,6 +265,12 @@ class Projector:
             await asyncio.get_running_loop().run_in_executor(builder, lambda: self._build(fresh, report))
             async with self._no_readers():
                 return await self._in_thread(lambda: self._change_over(fresh))
+        except BaseException:
+            if self._db is None:  # the disk failed while the files changed places
+                self._wanted = True
+                self._db = await self._in_thread(lambda: open_writer(self._path))
+                self.applied_seq = await self.execute(_applied)
+            raise
         finally:
             stopped.set()  # the thread looks at it between two batches, and nobody waits for it here
             builder.shutdown(wait=False)
@@ -271,7 +280,7 @@ class Projector:
         with closing(open_writer(fresh)) as db:
             db.execute("pragma synchronous=off")  # a half-built file is thrown away anyway
             lines = 0
-            for batch in batches(replay(self._journal, 0, self.note_damage)):
+            for batch in batches(self._durable(0, self.note_damage)):
                 apply_lines(db, batch)
                 lines += len(batch)
                 progress("lines", lines)
@@ -284,11 +293,12 @@ class Projector:
         """In the projector's thread, so that no batch is in the way."""
         with closing(open_writer(fresh)) as db:
             applied = _applied(db)
-            for batch in batches(replay(self._journal, applied)):
+            for batch in batches(self._durable(applied)):
                 applied = apply_lines(db, batch)
             db.execute("pragma wal_checkpoint(truncate)")
         if self._db is not None:
             self._db.close()
+            self._db = None
         points.reached("rebuild.built")
         _remove(self._path)
         points.reached("rebuild.old-removed")
@@ -297,6 +307,13 @@ class Projector:
         _remove(fresh)
         self._db = open_writer(self._path)
         return applied
+
+    def _durable(self, after: int, on_damage: Callable[[str], None] | None = None) -> Iterator[Line]:
+        """In a thread: the journal's lines up to the newest that is known to be on the disk.
+
+        What stands behind it in the file is being written; if the disk refuses it is cut off and its number used again.
+        """
+        return takewhile(lambda line: line.seq <= self._target, replay(self._journal, after, on_damage))
 
     # -- helpers -----------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ from aimemory.store.writer import Append
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored
 
+_ATTEMPTS = 3
+
 
 class Refiling:
     """The only writer of `project` lines."""
@@ -39,6 +41,7 @@ class Refiling:
         self._claims = claims
         self._reader = reader
         self._clock = clock
+        self._unfinished = False
 
     async def rename(self, project: Project, workspace: str, folder: str, actor: Actor) -> None:
         """Give a project's folder and page another name. Raises Conflict when something is there already."""
@@ -55,8 +58,11 @@ class Refiling:
                 points.reached("refile.rename-announced")
                 self._rename_files(old, new)
             except (OSError, AimemoryError) as error:
-                append(back)
-                raise Unavailable(f"{old} can't be renamed: {error}. It is as it was.") from error
+                self._unfinished = True
+                if self._is_taken_back(old, new):
+                    append(back)
+                    self._unfinished = False
+                    raise Unavailable(f"{old} can't be renamed: {error}. It is as it was.") from error
             return {path: moved_path(path, old, new) for path in pages}
 
         await self._claims.ready()
@@ -66,6 +72,8 @@ class Refiling:
                 raise Conflict(f"{old} was renamed or removed in this very moment. `aimemory project list` shows all.")
             moves = await self._pages.relocate(operation, actor=actor, summary=f"Rename {old} to {new}")
             self._claims.refile(lambda handoff: _page_moved(handoff, moves))
+        if self._unfinished:
+            raise Unavailable(f"{old} is {new} now, but the disk failed before all of it was done. The rest follows.")
 
     async def move_session(
         self, session: SessionId, source: ProjectId, target: Project, pages: Mapping[str, str], actor: Actor
@@ -85,9 +93,8 @@ class Refiling:
                 points.reached("refile.move-announced")
                 self._move_files(pages)
             except OSError as error:
-                raise Unavailable(
-                    f"Not all pages could be moved: {error.strerror}. The next start of the daemon moves the rest."
-                ) from error
+                self._unfinished = True
+                raise Unavailable(f"Not all pages could be moved: {error.strerror}. The rest follows.") from error
             return pages
 
         await self._claims.ready()
@@ -101,7 +108,8 @@ class Refiling:
             )
 
     async def finish(self) -> None:
-        """At a start: move the files that the newest line speaks of, if a crash left them. The walk does the rest."""
+        """Move the files that the newest line speaks of, if a crash or a failing disk left them. The walk does the
+        rest. For the start, and for `finish_what_failed`."""
         said = await self._reader.read(last_project_line())
         if said is None:
             return
@@ -113,6 +121,15 @@ class Refiling:
         elif said["op"] == "move-session":
             await asyncio.to_thread(self._move_files, said.get("pages") or {})
 
+    async def finish_what_failed(self) -> None:
+        """From time to time: what a failing disk kept from being moved. Raises OSError while it still does."""
+        if self._unfinished:
+            async with self._projects.places.changed():
+                await self.finish()
+                self._unfinished = False
+            await self._projects.load()
+            await self._pages.reconcile()
+
     def _rename_files(self, old: str, new: str) -> None:
         """Blocks. The folder, then the project's own page in it; what is done already is left."""
         if self._files.exists(old):
@@ -122,6 +139,19 @@ class Refiling:
         renamed = moved_path(f"{old}/{old.partition('/')[2]}.md", old, new)
         if page != renamed and self._files.exists(page):
             self._files.rename(page, renamed)
+
+    def _is_taken_back(self, old: str, new: str) -> bool:
+        """After a failure: whether everything has its old name, if need be again. A disk that refuses to confirm a
+        rename has done it all the same, so each attempt may come one step further."""
+        for _ in range(_ATTEMPTS):
+            try:
+                self._rename_files(new, old)
+                break
+            except (OSError, AimemoryError):
+                continue
+        page = f"{old}/{new.rpartition('/')[2]}.md"
+        is_half = old.rpartition("/")[2] != new.rpartition("/")[2] and self._files.exists(page)
+        return self._files.exists(old) and not self._files.exists(new) and not is_half
 
     def _pages_in(self, folder: str) -> list[str]:
         root = self._files.root
