@@ -57,6 +57,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("backup", "every_hours", int, 0, "Hours between automatic backups; 0 makes none.", 0, 8760),
     Option("backup", "keep", int, 7, "How many automatic backups are kept.", 1, 10000),
     Option("backup", "folder", str, "", "Absolute path of the folder for automatic backups; empty is backups/ of the data directory."),
+    Option("wiki", "listing_seconds", int, 60, "Quiet after which the index.md of a project whose pages changed is written anew, in seconds; 0 writes none.", 0, 86400),
     Option("storage", "spool_bytes", int, 1 << 30, "Largest spool of undelivered events, in bytes.", 1 << 20, None),
     Option("storage", "segment_bytes", int, 64 << 20, "Size at which a journal segment is sealed, in bytes.", 1 << 16, 1 << 30),
     Option("storage", "log_bytes", int, 50 << 20, "Largest total of log files, in bytes.", 1 << 16, None),
@@ -109,6 +110,11 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
+class Wiki:
+    listing_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Storage:
     spool_bytes: int
     segment_bytes: int
@@ -132,6 +138,7 @@ class Config:
     brief: Brief
     handoff: Handoff
     backup: Backup
+    wiki: Wiki
     storage: Storage
     login: str
     home: str
@@ -202,6 +209,7 @@ def load_config(
         brief=Brief(**values["brief"]),
         handoff=Handoff(**values["handoff"]),
         backup=Backup(**values["backup"]),
+        wiki=Wiki(**values["wiki"]),
         storage=Storage(**values["storage"]),
         login=env.get("USER") or env.get("LOGNAME") or _login(),
         home=env.get("HOME") or str(Path.home()),

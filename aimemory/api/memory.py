@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aimemory.api.audit import Audit
+from aimemory.api.bundles import Bundles
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
 from aimemory.api.forget import Forget
@@ -85,8 +86,8 @@ class Memory:
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
         folders: Folders, repair: Callable[[Find, Where], Repair], links: Callable[[Find, Where], Links],
-        undoing: Undoing, refile: Refile, capture: CaptureFace, merging: Merging, conflicts: ConflictCopies,
-        forget: Callable[[Find], Forget], audit: Audit,
+        undoing: Undoing, refile: Refile, bundles: Bundles, capture: CaptureFace, merging: Merging,
+        conflicts: ConflictCopies, forget: Callable[[Find], Forget], audit: Audit,
         status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -106,6 +107,7 @@ class Memory:
         self.links = links(self._page_at, self._near)
         self.undoing = undoing
         self.refile = refile
+        self.bundles = bundles
         self.capture = capture
         self.conflicts = conflicts
         self._merging = merging
@@ -384,7 +386,7 @@ class Memory:
         }
         if given["tags"]:
             fields["tags"] = given["tags"]
-        fields |= {"created": now, "generated": {"by": who.harness or who.user, "at": now}}
+        fields |= {"created": now, "generated": {"by": who.harness or f"human:{who.user}", "at": now}}
         return render(fields, body)
 
     def _changed(self, text: str, given: Mapping[str, Any]) -> str:

@@ -43,12 +43,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rescan": ("forget", "Apply today's privacy rules to what was stored before them."),
     "backup": ("backup", "Copy everything into one archive; check one, put one back."),
     "verify": ("verify", "Check journal, wiki, git, index and spool; change nothing."),
+    "export": ("bundles", "Write a project as a bundle of the Open Knowledge Format."),
+    "import": ("bundles", "Take a foreign bundle's pages into a project."),
     "connect": ("connect", "Register hooks and the MCP server with coding agents."),
     "disconnect": ("connect", "Take them out again, to the same bytes."),
     "hook": ("upkeep", "Send one event, as a vendor's hook does."),
     "mcp": ("upkeep", "Serve MCP on standard input and output."),
     "service": ("service", "Install or remove the systemd user service."),
 }
+
+
+_NAMED = {"import": "import_bundle"}
+"""Commands whose name can't be a function's."""
 
 
 class _Lazy(click.Group):
@@ -61,7 +67,7 @@ class _Lazy(click.Group):
         if name not in COMMANDS:
             return None
         module = import_module(f"aimemory.cli.{COMMANDS[name][0]}")
-        command: click.Command = getattr(module, name)
+        command: click.Command = getattr(module, _NAMED.get(name, name))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from aimemory import __version__
 from aimemory.api import Memory
 from aimemory.api.audit import Audit
+from aimemory.api.bundles import Bundles
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
 from aimemory.api.forget import Forget
@@ -73,6 +74,7 @@ from aimemory.store.relink import Relinking
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic, Plan
+from aimemory.upkeep.listings import Listings
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge
@@ -251,12 +253,15 @@ def build(config: Config, tightened: list[str]) -> Parts:
         if purge.problem is not None:  # the first try is the start's, once it knows what lies on the disk
             await purge.finish()
 
+    listings = Listings(
+        pages=pages, projects=projects, reader=reader, clock=clock, actor=actor, quiet_s=config.wiki.listing_seconds
+    )
     automatic = Automatic(_backup_plan(config, actor.machine), clock)
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("deeds", 2, audit.drain), Job("sessions", 5, sweep),
         Job("refiling", 5, finish_refiling),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
-        Job("backup", 5, automatic.step), Job("purge", 60, finish_purge),
+        Job("backup", 5, automatic.step), Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
     ])  # fmt: skip
 
     callers = CallerSessions(reader, projects, processes)
@@ -298,6 +303,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         undoing=Undoing(pages=pages, history=page_history, reader=reader, callers=callers, actor=actor),
         capture=CaptureFace(projects=projects, folders=folders, config=config), refile=refile,
         audit=Audit(journal=data.journal, projects=projects, claims=claims, reader=reader, log=audit),
+        bundles=Bundles(pages=pages, projects=projects, reader=reader, callers=callers, actor=actor),
         merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages),
         forget=lambda find: Forget(
             find=find, planner=planner, purge=purge, rescan=rescan, pages=pages, history=page_history,

@@ -113,7 +113,8 @@ class Batons:
     async def _obey(self, path: str, raw: bytes) -> str:
         front = split(raw.decode("utf-8", "replace")).front or {}
         name, status = front.get("handoff"), front.get("status")
-        handoff = await self._claims.find(HandoffId(name)) if isinstance(name, str) else None
+        is_ours = isinstance(name, str) and "imported" not in front
+        handoff = await self._claims.find(HandoffId(str(name))) if is_ours else None
         if handoff is not None and handoff.page != path:
             handoff = await self._handover.moved(handoff, path)
         if handoff is None:

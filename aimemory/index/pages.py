@@ -173,11 +173,11 @@ def pages_titled(title: str) -> Plan[list[PageInfo]]:
 def newest_pages(
     projects: Sequence[str] = (), kinds: Sequence[str] = (), limit: int = 50, offset: int = 0
 ) -> Plan[list[PageInfo]]:
-    """Pages by date, newest first, then by path; no projects or kinds means all."""
+    """Pages by date, newest first, then by path; no projects or kinds means all, listings (`index`) left out."""
     rows = yield Statement(
         f"""select {_INFO} from page
         where (?1 = '[]' or project in (select value from json_each(?1)))
-          and (?2 = '[]' or kind in (select value from json_each(?2)))
+          and case when ?2 = '[]' then kind <> 'index' else kind in (select value from json_each(?2)) end
         order by date_ns desc, path limit ?3 offset ?4""",
         (_dumps(list(projects)), _dumps(list(kinds)), limit, offset),
     )

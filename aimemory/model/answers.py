@@ -320,6 +320,44 @@ class AuditList:
 
 
 @dataclass(frozen=True, slots=True)
+class Exported:
+    """A project as a bundle. name: of the bundle. files: texts by path in it. left_out: reasons by path.
+
+    redacted: by path in the bundle, how many things of each kind were taken out.
+    """
+
+    project: str
+    name: str
+    files: Mapping[str, str]
+    left_out: Mapping[str, str]
+    redacted: Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPage:
+    """One file of a foreign bundle. page: its place in the wiki. redacted: what was taken out of it, by kind.
+
+    outcome: new, updated, unchanged, left (changed or deleted here) or left out, for the reason in `why`.
+    """
+
+    path: str
+    page: str | None
+    outcome: str
+    why: str = ""
+    redacted: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What importing does, or did (`applied`)."""
+
+    project: str
+    bundle: str
+    applied: bool
+    pages: tuple[ImportedPage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RecentItem:
     """One thing that happened. when: RFC 3339. path: None for what has no page, such as a live session."""
 

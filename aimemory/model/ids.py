@@ -25,6 +25,11 @@ def digest(*parts: str, size: int = 8) -> str:
     return blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
 
 
+def imported_id(bundle: str, path: str) -> PageId:
+    """Id of a page that was imported, whatever its own front matter says: others' ids may be ours too."""
+    return PageId(f"okf-{digest('okf', bundle, path, size=6)}")
+
+
 def session_id(harness: str, native: str) -> SessionId:
     """Our id of a harness's session; the same for every event that carries that session's own id."""
     return SessionId(digest("session", harness, native, size=6))

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from aimemory.api import Memory
 from aimemory.errors import NotFound, UserError
 from aimemory.model.answers import Caller
+from aimemory.server.bundles import BundlesApi
 from aimemory.server.conflicts import ConflictsApi
 from aimemory.server.forget import ForgetApi
 from aimemory.server.listen import peer_of
@@ -45,6 +46,7 @@ class Api:
             *RepairApi(self._memory.repair, self._memory.undoing, self._memory.refile).routes(),
             *OversightApi(self._memory.capture, self._memory.audit).routes(),
             *ForgetApi(self._memory.forget).routes(),
+            *BundlesApi(self._memory.bundles).routes(),
             Route("/api/v1/brief", self.brief),
             Route("/api/v1/where", self.where),
             Route("/api/v1/projects", self.projects),

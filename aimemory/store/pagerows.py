@@ -19,6 +19,10 @@ from aimemory.wiki.walk import Stat, scan
 
 _BATCH = 500
 
+LISTING_NAME = "index.md"
+LISTING_MARK = "<!-- Made by aimemory. Change it, and it stays as you left it. -->"
+"""The last line of a listing that we made."""
+
 Folders = Mapping[str, ProjectId]
 """Which project a folder of the wiki (`workspace/folder`) belongs to."""
 
@@ -33,6 +37,12 @@ def is_project_page(path: str) -> bool:
     """Is this the page that declares the project of its folder?"""
     parts = path.split("/")
     return len(parts) == 3 and parts[2] == f"{parts[1]}.md"
+
+
+def is_listing(path: str) -> bool:
+    """Is this the place of the listing that we make for a project?"""
+    parts = path.split("/")
+    return len(parts) == 3 and parts[2] == LISTING_NAME
 
 
 def page_row(path: str, raw: bytes, stat: Stat, folders: Folders) -> Sanitized[PageRow]:
@@ -104,9 +114,11 @@ def _row(t: dict[str, Any], version: Version, stat: Stat, folders: Folders) -> P
     folder = folder_of(path)
     front = t["front"]
     name = folder.rpartition("/")[2]
+    is_ours = is_listing(path) and LISTING_MARK in t["body"]  # it repeats other pages' titles, and would hide them
     project = ProjectId(name) if name in (UNFILED_FOLDER, GLOBAL_FOLDER) else folders.get(folder)
     return PageRow(
-        path=path, id=PageId(t["id"]), kind=t["kind"], title=t["title"], body=t["body"], version=version,
+        path=path, id=PageId(t["id"]), kind=t["kind"], title="index" if is_ours else t["title"],
+        body="" if is_ours else t["body"], version=version,
         mtime_ns=stat.mtime_ns, size=stat.size, description=t["description"], tags=tuple(t["tags"]), status=t["status"],
         created=t["created"], updated=t["updated"], project=project, workspace=folder.partition("/")[0],
         problem=t["problem"], paths="\n".join(_texts(front.get("files"))),

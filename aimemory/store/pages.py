@@ -6,7 +6,7 @@ change is found by a stat walk; the hash of the last recorded write tells a pers
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,7 +22,15 @@ from aimemory.model.scope import Actor
 from aimemory.privacy import Sanitized, sanitize, sanitize_tree
 from aimemory.store.committer import Change, Committer, author_of
 from aimemory.store.forgotten import Forgotten
-from aimemory.store.pagerows import Folders, declared_project, folder_of, is_project_page, known_folders, page_row
+from aimemory.store.pagerows import (
+    Folders,
+    declared_project,
+    folder_of,
+    is_listing,
+    is_project_page,
+    known_folders,
+    page_row,
+)
 from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Append, Writer
@@ -76,6 +84,8 @@ class Pages:
         self._folders: dict[str, ProjectId] | None = None
         self._on_project_pages: Callable[[Sequence[str]], Awaitable[None]] | None = None
         self._on_edit: Callable[[str, bytes], None] = _ignore
+        self.touched: dict[str, int] = {}
+        """Folders of projects (`workspace/folder`) whose pages changed, and when last; for who makes listings."""
         self.last = Reconciled()
 
     def tell_of_projects(self, callback: Callable[[Sequence[str]], Awaitable[None]]) -> None:
@@ -472,7 +482,12 @@ class Pages:
         await self._tell_by_hand("delete-by-hand", removed)
         return len(removed)
 
+    def _touch(self, paths: Iterable[str]) -> None:
+        now = self._clock.now_ns()
+        self.touched |= {folder_of(path): now for path in paths if not is_listing(path)}
+
     async def _unindex(self, removed: Sequence[str]) -> None:
+        self._touch(removed)
         await self._projector.execute(lambda db: delete_pages(db, removed))
         folders = await self._known_folders()
         for path in removed:
@@ -483,6 +498,7 @@ class Pages:
     async def _index(self, pages: Sequence[tuple[str, bytes]], stats: dict[str, Stat] | None = None) -> None:
         if not pages:
             return
+        self._touch(path for path, _ in pages)
         folders = await self._known_folders()
         for path, raw in pages:
             if is_project_page(path):

@@ -97,6 +97,39 @@ def edit_field(text: str, key: str, value: str | Sequence[str] | None) -> str:
     return text[:start] + new_front + text[start + len(old_front) :]
 
 
+def add_fields(text: str, fields: Mapping[str, Value]) -> str:
+    """Add fields that the front matter doesn't have, last, and keep every other byte.
+
+    Raises UserError where that can't be done for certain: no or broken front matter, one written as {…}, a field that
+    is there already.
+    """
+    parts = split(text)
+    if parts.front_text is None or parts.front is None:
+        why = (parts.problem or "the page has none").rstrip(".")
+        raise UserError(f"The front matter can't be added to: {why}.")
+    old = parts.front_text
+    doc = read_front(old)
+    if doc.is_flow or _FOREIGN_BREAK.search(old):
+        raise UserError("The front matter can't be added to: it is written in a way that allows no further line.")
+    indent = _indent(old, doc.entries[0].start, "") if doc.entries else ""
+    lines = []
+    for key, value in fields.items():
+        _check_key(key)
+        lines += [indent + line for line in _field_lines(key, value, parts.newline)]
+    new = old + "".join(lines)
+    wanted = [(entry.key, entry.node.value) for entry in doc.entries] + list(fields.items())
+    try:
+        found = [(entry.key, entry.node.value) for entry in read_front(new).entries]
+    except Refused:
+        found = []
+    if found != wanted or len(dict(wanted)) < len(dict(wanted[: len(doc.entries)])) + len(fields):
+        raise UserError(
+            "The front matter can't be added to: a field is there already, or others would read differently."
+        )
+    start = text.index("\n") + 1
+    return text[:start] + new + text[start + len(old) :]
+
+
 def render(fields: Mapping[str, Value], body: str) -> str:
     """A new page: front matter with these fields in this order, an empty line, the body.
 

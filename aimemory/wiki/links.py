@@ -7,7 +7,7 @@ leads to is `model.links`' to say.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from aimemory.model.links import Link, LinkKind
 from aimemory.wiki.nodes import Value
@@ -29,6 +29,7 @@ _DEST = re.compile(
 _MATH = re.compile(r"(?=\S)[^$\n]{0,1000}(?<![\s\\])\$(?!\d)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _PIPE = re.compile(r"\\?\|")
+_KEPT_IN_URLS = "/._-~!$&'*+,;=:@()"
 _SPANS = {"%%": "%%", "$$": "$$", "<!--": "-->"}
 
 
@@ -57,6 +58,12 @@ def spots(text: str) -> Iterator[Spot]:
     """The links of a text without front matter, with their places."""
     for start, end in _prose(text):
         yield from _in_prose(text, start, end)
+
+
+def as_url(path: str) -> str:
+    """A path for a markdown link, as Obsidian writes it: what would end the link is encoded, letters of every script
+    stay."""
+    return "".join(char if char.isalnum() or char in _KEPT_IN_URLS else quote(char) for char in path)
 
 
 # -- front matter ----------------------------------------------------------------------------------------------------

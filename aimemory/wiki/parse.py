@@ -4,7 +4,7 @@ import codecs
 import re
 from dataclasses import dataclass, field
 
-from aimemory.model.ids import PageId, digest
+from aimemory.model.ids import PageId, digest, imported_id
 from aimemory.wiki.frontmatter import split
 from aimemory.wiki.nodes import Value
 
@@ -21,6 +21,9 @@ KINDS = {
 }
 """Folder below a project → kind of the pages in it that don't say `type`."""
 
+_OURS = frozenset(("project", "session", "handoff", "rule", "slot", "index"))
+"""Kinds that mean something to the program: rules are briefed, handoffs offered."""
+
 _MAX_TITLE = 300
 _MAX_HEADING = 1000
 _MAX_TAGS = 100
@@ -35,7 +38,8 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 class ParsedPage:
     """A page as read. Texts are repaired for reading (invalid UTF-8, NUL); the file's bytes stay as they are.
 
-    kind: `type` in lower case, else by folder, else `note`. title: `title`, else the first heading, else the file's
+    kind: `type` in lower case, else by folder, else `note`; what was imported from elsewhere is no kind that the
+    program acts on, and not pinned. title: `title`, else the first heading, else the file's
     name. body: everything behind the front matter. front: its fields as text, {} when there are none or they can't be
     read. problem: what is wrong with the front matter, with the line in the file, or None.
     """
@@ -60,15 +64,24 @@ def parse_page(path: str, content: bytes) -> ParsedPage:
     front = parts.front or {}
     own_id = _line(front.get("id"))
     kind = _line(front.get("type")).lower()
+    kind = kind if _KIND.fullmatch(kind) else _kind_of(path)
+    tags = _tags(front.get("tags"))
+    imported = front.get("imported")
+    page_id = PageId(own_id if _ID.fullmatch(own_id) else digest("page", path))
+    if isinstance(imported, dict):
+        page_id = imported_id(_line(imported.get("bundle")), _line(imported.get("path")))
+    if imported is not None:  # others' pages are for reading: they give no rules and hand nothing over
+        kind = f"imported {kind}" if kind in _OURS else kind
+        tags = tuple(tag for tag in tags if tag != "pinned")
     generated = front.get("generated")
     generated_at = _line(generated.get("at")) if isinstance(generated, dict) else ""
     return ParsedPage(
         path=path,
-        id=PageId(own_id if _ID.fullmatch(own_id) else digest("page", path)),
-        kind=kind if _KIND.fullmatch(kind) else _kind_of(path),
+        id=page_id,
+        kind=kind,
         title=(_line(front.get("title")) or _first_heading(parts.body) or _stem(path))[:_MAX_TITLE],
         description=_line(front.get("description")),
-        tags=_tags(front.get("tags")),
+        tags=tags,
         status=_line(front.get("status")) or None,
         created=_line(front.get("created")) or generated_at or None,
         updated=_line(front.get("updated")) or None,

@@ -2,13 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from aimemory.wiki.frontmatter import split
-from aimemory.wiki.links import Spot, spots
+from aimemory.wiki.links import Spot, as_url, spots
 from aimemory.wiki.nodes import read_front
-
-_KEPT_IN_URLS = "/._-~!$&'*+,;=:@()"
 
 
 def relinked(text: str, targets: Mapping[str, str]) -> tuple[str, int]:
@@ -52,11 +49,6 @@ def _written(text: str, spot: Spot, new: str) -> str:
     old = text[spot.path_start : spot.path_end]
     if not text.startswith(("[[", "![["), spot.start):
         in_angles = text[spot.path_start - 1 : spot.path_start] == "<"
-        return new if in_angles and not re.search(r"[<>\n]", new) else _url(new)
+        return new if in_angles and not re.search(r"[<>\n]", new) else as_url(new)
     lead = old[: len(old) - len(old.lstrip())]
     return lead + new + old[len(old.rstrip()) :] if old.strip() else new
-
-
-def _url(path: str) -> str:
-    """As Obsidian writes it: only what would end the link is encoded, letters of every script stay."""
-    return "".join(char if char.isalnum() or char in _KEPT_IN_URLS else quote(char) for char in path)

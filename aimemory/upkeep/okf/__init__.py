@@ -1,0 +1,1 @@
+"""Bundles of the Open Knowledge Format on disk."""
