@@ -43,13 +43,15 @@ class Watcher:
 
     async def _watch(self, pulse: Pulse) -> None:
         """Until the folder is another one, or not all of it is watched."""
-        await self._look(None, pulse)
-        unsure = True
+        began = unsure = False
         async for paths in changes(self._root):
-            if unsure:  # not at once: a folder that was replaced is watched with the next call
+            if not began:  # what happened before the system began to tell
+                began, paths = True, None
+            elif unsure:  # not at once: a folder that was replaced is watched with the next call
                 await self._require_watches()
             unsure = paths is None
-            self.problem = None
+            if not unsure:
+                self.problem = None
             if paths is None or paths:
                 await self._look(paths, pulse)
 

@@ -23,8 +23,9 @@ _MANY = 500
 async def changes(root: Path) -> AsyncIterator[frozenset[str] | None]:
     """Paths of pages, relative to `root`, that something happened to; None: look at everything.
 
-    Yields an empty set about once a second while nothing happens. Ends when the folder is gone or was replaced by
-    another: then it has to be called again. Raises Unavailable, with the reason, when the system gives no file events.
+    Yields an empty set about once a second while nothing happens; what happened before the first answer is not told.
+    Ends when the folder is gone or was replaced by another: then it has to be called again. Raises Unavailable, with
+    the reason, when the system gives no file events.
     """
     from watchfiles import awatch  # 40 ms that no hook of a starting daemon should wait for
 
@@ -39,7 +40,6 @@ async def changes(root: Path) -> AsyncIterator[frozenset[str] | None]:
             now = _awake_s()
             slept, before = now - before > _GAP_S, now
             if _identity(root) != identity:
-                yield None
                 return
             yield None if slept else _paths(root, found)
     except (OSError, FileNotFoundError, RuntimeError) as error:

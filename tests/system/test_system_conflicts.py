@@ -218,5 +218,23 @@ def test_a_page_with_foreign_line_ends_keeps_them_and_changes_by_its_lines_only(
     assert undated(file.read_bytes()) == undated(crlf.replace(b"fast", b"swift"))
 
 
+def test_tags_in_any_form_stay_one_field(daemon, shop):
+    """MD-16: agent, command line and hand take turns, each in its own form."""
+    _, page = write(daemon, tags=["db", "storage"])
+    file = daemon.data.wiki / page["path"]
+    line = "tags: [db, storage]\n"
+    for by_hand in ("tags:\n  - db\n  - storage\n", "tags: db, storage\n", "tags: '#db #storage'\n"):
+        assert line in file.read_text()
+        save(daemon, page, line, by_hand)
+        version = daemon.get("/api/v1/page", page=page["path"])["version"]
+        assert write(daemon, tags=["db", "disk"], path=page["path"], version=version)[0] == 200
+        assert file.read_text().count("tags:") == 1
+        done = daemon.cli("edit", page["path"], "--set", "tags=[db, storage]")
+        assert done.returncode == 0, done.stderr
+        assert file.read_text().count("tags:") == 1 and daemon.search("storage", observations=False)
+        line = file.read_text().partition("tags:")[2].partition("\nc")[0]
+        line = f"tags:{line}\n"
+
+
 def undated(raw):
     return [line for line in raw.splitlines(keepends=True) if not line.startswith(b"updated:")]

@@ -123,6 +123,10 @@ def test_what_happened_while_the_daemon_stood_still_is_found(daemon, page):
     finally:
         os.kill(daemon.process.pid, signal.SIGCONT)
     daemon.wait(lambda: len(paths(daemon, word)) == len(paths(daemon, other)) == 1, "both edits", 15)
+    edit = next(WORDS)
+    new.write_text(f"# New\n\nIt speaks of the {other} and the {edit}.\n")
+    daemon.wait(lambda: len(paths(daemon, edit)) == 1, "the new folder is watched", 10)
+    assert daemon.status()["wiki"]["watch_problem"] is None
 
     count = daemon.status()["counts"]["pages"]
     shutil.move(wiki, wiki.with_name("gone"))
@@ -137,6 +141,32 @@ def test_what_happened_while_the_daemon_stood_still_is_found(daemon, page):
     new.write_text(f"# New\n\nIt speaks of the {word}.\n")
     daemon.wait(lambda: len(paths(daemon, word)) == 1, "it goes on", 90)
     assert daemon.status()["counts"]["pages"] == count
+
+
+def test_a_vault_of_plain_notes_is_indexed_and_no_file_of_it_changes(daemon, page):
+    """MD-19, MD-26, MD-27: also when one of many is touched, and when a rebuild is killed."""
+    folder = page.parents[1] / "vault"
+    folder.mkdir()
+    for number in range(1000):
+        (folder / f"note {number}.md").write_text(f"A note of {number}, without front matter\r\nand without an end")
+    daemon.wait(lambda: daemon.status()["counts"]["pages"] >= 1001, "all of them", 60)
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    count, word = daemon.status()["counts"]["pages"], next(WORDS)
+
+    touched = folder / "note 7.md"
+    os.utime(touched)
+    before[touched] += f" but {word}".encode()
+    touched.write_bytes(before[touched])
+    daemon.wait(lambda: len(paths(daemon, word)) == 1, "the one that was touched", 10)
+    assert daemon.status()["counts"]["pages"] == count
+
+    daemon.stop()
+    daemon.data.index.unlink()
+    daemon.start().kill()
+    daemon.start()
+    daemon.wait(lambda: daemon.status()["counts"].get("pages") == count, "the index is whole again", 60)
+    daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "all is committed", 60)
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
 
 
 class Poor(Daemon):
