@@ -164,6 +164,9 @@ def _said(line: Line) -> str:
             return f"{op} {data.get('path') or 'of {:,} more pages'.format(data.get('and_more', 0))}"
         case "project" if op == "rename":
             return f"rename {data.get('from')} to {data.get('to')}"
+        case "project" if op in ("merge", "unmerge"):
+            where = f"{data.get('folder')} into {data.get('to')}" if op == "merge" else str(data.get("to"))
+            return f"{op} {where}, {len(data.get('pages') or ()):,} pages"
         case "project" if op == "move-session":
             return f"move session {data.get('session')}"
     rest = {key: value for key, value in data.items() if key not in _WHO and value not in (None, "", [], {})}

@@ -1,14 +1,24 @@
-"""Repair of what was filed under the wrong name or project: rename a project, move a session to another one."""
+"""Repair of what was filed under the wrong name or project: rename or merge a project, move a session to another."""
 
+import asyncio
 import shlex
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from aimemory.errors import Conflict, NotFound, UserError
-from aimemory.index.filed import filed_of_session, filed_under, pages_below, pages_of_session
+from aimemory.index.filed import (
+    filed_of_session,
+    filed_under,
+    members_of_merge,
+    observations_of,
+    open_merges,
+    pages_below,
+    pages_of_session,
+)
 from aimemory.index.pages import pages_titled
-from aimemory.index.refile import moved_path
+from aimemory.index.refile import moved_path, moved_since
 from aimemory.model.answers import Caller, Refiled
+from aimemory.model.ids import ProjectId
 from aimemory.model.scope import GLOBAL_FOLDER, UNFILED_FOLDER, Actor, Project
 from aimemory.project.identity import portable_name
 from aimemory.sessions.caller import CallerSessions
@@ -23,7 +33,7 @@ _OURS = (UNFILED_FOLDER, GLOBAL_FOLDER)
 
 
 class Refile:
-    """Reached as `Memory.refile`. Without `apply` both only tell what they would do."""
+    """Reached as `Memory.refile`. Without `apply` all only tell what they would do."""
 
     def __init__(
         self, *, refiling: Refiling, relinking: Relinking, projects: Projects, history: PageHistory, reader: Reader,
@@ -100,6 +110,59 @@ class Refile:
             actor = await self._actor_of(caller)
             await self._refiling.move_session(row.id, row.project, target, plan.pages, actor)
         return replace(plan, applied=apply)
+
+    async def merge_project(self, *, project: str, into: str, caller: Caller, apply: bool = False) -> Refiled:
+        """File all of one project under another: pages, sessions, handoffs; its names and directories mean the other.
+
+        Raises NotFound, UserError for one that is no project of its own.
+        """
+        await self._history.level()
+        source, target = self._known(project), self._known(into)
+        if source.id == target.id:
+            raise UserError(f"{project[:80]!r} and {into[:80]!r} are one project already: {target.path}.")
+        moves = await asyncio.to_thread(self._refiling.merge_moves, source, target)
+        pages = {old: new for old, new in moves.items() if old.endswith(".md")}
+        counts = await self._reader.read(filed_under(source.id))
+        renamed = tuple(old for old, new in pages.items() if PurePosixPath(old).name != PurePosixPath(new).name)
+        links = await self._relinking.plan(source.path, target.path, pages)
+        linking = {pages.get(path, path) if apply else path for path in (*links.generated, *links.others)}
+        if apply:
+            pages = dict(await self._refiling.merge(source, target, await self._actor_of(caller)))
+        return Refiled(
+            op="merge", project=source.path, to=target.path, session=None, pages=pages, sessions=counts.sessions,
+            observations=counts.observations, handoffs=counts.handoffs, linked_from=tuple(sorted(linking)),
+            back=f"aimemory project unmerge {shlex.quote(source.path)} --apply", applied=apply,
+            aliases=tuple(filter(None, (source.folder, source.identity, *source.aliases))), renamed=renamed,
+        )  # fmt: skip
+
+    async def unmerge_project(self, *, project: str, caller: Caller, apply: bool = False) -> Refiled:
+        """Take a merge back: what came from that project and is still in the other one goes back, to the same bytes.
+
+        project: the folder that was merged. Raises NotFound; Conflict where something else has its place by now.
+        """
+        await self._history.level()
+        merges = await self._reader.read(open_merges())
+        merge = next((one for one in merges if project.strip() in (one.folder, one.folder.partition("/")[2])), None)
+        if merge is None:
+            raise NotFound(f"No project {project[:80]!r} is merged into another one.")
+        if onward := next((one for one in merges if one.source == merge.target), None):
+            raise Conflict(f"{merge.to} was merged too: aimemory project unmerge {onward.folder} comes first.")
+        holder = self._projects.by_id(ProjectId(merge.target))
+        now, files = moved_since(merge.pages, merge.later), moved_since(merge.files, merge.later)
+        there = await self._refiling.existing([*now.values(), *files.values()])
+        pages = {path: old for old, path in now.items() if path in there}
+        members = await self._reader.read(members_of_merge(merge.seq))
+        sessions = members.get("session", [])
+        into = holder.path if holder else merge.to
+        if apply:
+            others = {path: old for old, path in files.items() if path in there}
+            await self._refiling.unmerge(merge, pages, others, await self._actor_of(caller))
+        return Refiled(
+            op="unmerge", project=into, to=merge.folder, session=None, pages=pages, sessions=len(sessions),
+            observations=await self._reader.read(observations_of(sessions)), handoffs=len(members.get("handoff", ())),
+            linked_from=(), applied=apply, left=tuple(path for path in now.values() if path not in pages),
+            back=f"aimemory project merge {shlex.quote(merge.folder)} {shlex.quote(into)} --apply",
+        )  # fmt: skip
 
     def _known(self, name: str, *, unfiled: bool = False) -> Project:
         found = self._projects.named(name)

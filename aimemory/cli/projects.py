@@ -1,4 +1,4 @@
-"""`where`, and what a project is called: `project list|alias|rename|move-session`."""
+"""`where`, and what a project is called: `project list|alias|rename|merge|move-session`."""
 
 from typing import Any
 
@@ -105,20 +105,55 @@ def move_session(session: str, target: str, apply: bool, as_json: bool) -> None:
     _print_refiled(Client(load_config(), timeout_s=300).post("/api/v1/projects/move-session", body), as_json)
 
 
+@project.command(
+    "merge", epilog="Examples: aimemory project merge fork app   ·   aimemory project merge fork app --apply"
+)
+@click.argument("name")
+@click.argument("into")
+@click.option("--apply", is_flag=True, help="Do it; without, what would happen is shown.")
+@json_option
+@translated
+def merge(name: str, into: str, apply: bool, as_json: bool) -> None:
+    """File all of project NAME under project INTO. Its remotes, aliases and directories mean INTO from then on."""
+    body = {"project": name, "into": into, "apply": apply, "cwd": here()}
+    _print_refiled(Client(load_config(), timeout_s=300).post("/api/v1/projects/merge", body), as_json)
+
+
+@project.command("unmerge", epilog="Example: aimemory project unmerge fork --apply")
+@click.argument("name")
+@click.option("--apply", is_flag=True, help="Do it; without, what would happen is shown.")
+@json_option
+@translated
+def unmerge(name: str, apply: bool, as_json: bool) -> None:
+    """Take the merge of project NAME back: what came from it goes back; what was added since stays."""
+    body = {"project": name, "apply": apply, "cwd": here()}
+    _print_refiled(Client(load_config(), timeout_s=300).post("/api/v1/projects/unmerge", body), as_json)
+
+
+_DID = {"rename": "Renamed", "move-session": "Moved", "merge": "Merged", "unmerge": "Moved out of"}
+_WOULD = {"rename": "move", "move-session": "move", "merge": "merge", "unmerge": "move out of"}
+
+
 def _print_refiled(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
     what = f"session {found['session']} from {found['project']}" if found["session"] else found["project"]
-    did = ("Moved" if found["session"] else "Renamed") if found["applied"] else "Would move"
-    click.echo(f"{did} {clean(what)} to {clean(found['to'])}")
+    did = _DID[found["op"]] if found["applied"] else f"Would {_WOULD[found['op']]}"
+    click.echo(f"{did} {clean(what)} {'into' if found['op'] == 'merge' else 'to'} {clean(found['to'])}")
     counts = f"{len(found['pages'])} pages, {found['sessions']} sessions, {found['observations']} events"
     click.echo(f"    {counts}, {found['handoffs']} handoffs")
     if found["relinked"]:
         did = "Changed" if found["applied"] else "Would change"
         note(f"{did} links in {counted(len(found['relinked']), 'page')}, the rest of each byte for byte as it was.")
+    for alias in found["aliases"]:
+        click.echo(clean(f"    {alias} means {found['to']} then"))
+    for path in found["renamed"]:
+        note(clean(f"Gets another name, since one of its is there: {path} becomes {found['pages'].get(path, path)}"))
+    for path in found["left"]:
+        note(clean(f"Is not where the merge put it, and stays: {path}"))
     for path in found["linked_from"]:
         note(clean(f"Links by the old name or path: {path}"))
-    if found["linked_from"] and not found["applied"]:
+    if found["op"] == "rename" and found["linked_from"] and not found["applied"]:
         note("Their links will lead nowhere; --links changes them too.")
     note(f"To take it back: {clean(found['back'])}" if found["applied"] else "Nothing was changed. --apply does it.")

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from aimemory.index.connect import transaction
-from aimemory.index.refile import apply_project_line, refiled_sessions
+from aimemory.index.refile import Followed, apply_project_line
 from aimemory.index.words import camel_parts, other_forms
 
 BATCH_LINES = 512
@@ -122,7 +122,8 @@ def _apply_run(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int) ->
         db.execute(_PAGE_LINE, (rows,))
         db.execute(_WRITTEN, (rows,))
     if found := by_type.get("brief"):
-        db.execute(_BRIEF, (_json(_brief_row(line) for line in found),))
+        followed = Followed(db)
+        db.execute(_BRIEF, (_json(_brief_row(line, followed) for line in found),))
     if found := by_type.get("intent"):
         db.execute(_INTENT, (_json([_closing_id(x), x.data.get("session"), x.seq, _ENCODE(x.data)] for x in found),))
     if found := by_type.get("done"):
@@ -142,9 +143,9 @@ def _apply_run(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int) ->
 
 def _observations(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int) -> None:
     rows = [_observation_row(line) for line in lines]
-    if moved := refiled_sessions(db):
+    if followed := Followed(db):
         for row in rows:
-            _follow(row, moved)
+            _follow(row, followed)
     for some in (rows[i : i + _ROWS] for i in range(0, len(rows), _ROWS)):
         db.execute(_OBSERVATION + ",".join([_OBSERVATION_VALUES] * len(some)), [value for row in some for value in row])
     span = (before, lines[-1].seq)
@@ -156,10 +157,10 @@ def _observations(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int)
         db.execute(_SESSION_PROCESS, (_json(processes.items()),))
 
 
-def _follow(row: list[Any], moved: Mapping[str, str]) -> None:
-    """An event that was on its way when its session was moved belongs where the session is now."""
-    project = moved.get(row[_SESSION_AT])
-    if project is not None and project != row[_SESSION_AT + 1]:
+def _follow(row: list[Any], followed: Followed) -> None:
+    """An event that was on its way when its session was moved, or its project merged, belongs where that is now."""
+    project = followed.project(row[_SESSION_AT], row[_SESSION_AT + 1])
+    if project != row[_SESSION_AT + 1]:
         row[_SESSION_AT + 1] = project
         row[-1] = _ENCODE(json.loads(row[-1]) | {"project": project})
 
@@ -189,22 +190,24 @@ def _written_row(line: AnyLine) -> list[Any]:
     ]  # fmt: skip
 
 
-def _brief_row(line: AnyLine) -> list[Any]:
+def _brief_row(line: AnyLine, followed: Followed) -> list[Any]:
     data = line.data
-    live = data.get("live")
+    live, project = data.get("live"), data.get("project")
+    if project:
+        project = followed.project(data.get("session"), project)
     return [
-        line.seq, data.get("session"), data.get("project"), line.at_ns, data.get("digest"), data.get("chars"),
+        line.seq, data.get("session"), project, line.at_ns, data.get("digest"), data.get("chars"),
         _ENCODE(live) if live else None,
     ]  # fmt: skip
 
 
 def _handoffs(db: sqlite3.Connection, lines: Sequence[AnyLine]) -> None:
     """The writer has decided what may happen; a row only keeps what the last line said, for finding."""
-    moved = refiled_sessions(db)
+    followed = Followed(db)
     for line in lines:
         data, op = line.data, str(line.data.get("op", ""))
         data_json = line.data_json
-        if "project" in data and (project := moved.get(data.get("session", ""))) not in (None, data["project"]):
+        if "project" in data and (project := followed.project(data.get("session"), data["project"])) != data["project"]:
             data, data_json = data | {"project": project}, None  # opened while its session was being moved
         name = str(data.get("handoff") or line.seq)
         db.execute(_HANDOFF_EVENT, (line.seq, name, op, line.at_ns, data_json or _ENCODE(data)))

@@ -26,6 +26,8 @@ TABLES = {
     "refiled": "session, project",
     "purge": "seq, at, data",
     "accepted": "path, version, seq, at",
+    "merged": "project, target",
+    "merge_member": "line, kind, id",
     "page_line": "seq, path, source, version, op, at, user, harness, session",
     "page": (
         "path, id, kind, title, description, tags, status, created, updated, date_ns, project, workspace, version,"

@@ -1,6 +1,7 @@
 """Reading what is filed where: what a project or a session would take along, and what was moved last."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,53 @@ def pages_of_session(session: str, folder: str) -> Plan[list[str]]:
         (session, f"{folder}/", f"{folder}0"),
     )
     return [path for (path,) in rows]
+
+
+def observations_of(sessions: Sequence[str]) -> Plan[int]:
+    """How many events these sessions have."""
+    rows = yield Statement(
+        "select count(*) from observation where session in (select value from json_each(?))", (json.dumps(sessions),)
+    )
+    return int(rows[0][0])
+
+
+@dataclass(frozen=True, slots=True)
+class MergeLine:
+    """A merge that was not taken back. later: what `project` lines said after it, the oldest first."""
+
+    seq: int
+    source: str
+    target: str
+    folder: str
+    to: str
+    pages: dict[str, str]
+    files: dict[str, str]
+    later: tuple[dict[str, Any], ...]
+
+
+def open_merges() -> Plan[list[MergeLine]]:
+    """Merges that still hold, the newest first."""
+    rows = yield Statement("select seq, data from project_line order by seq")
+    said = [(seq, json.loads(data)) for seq, data in rows]
+    undone = {line["of"] for _, line in said if line["op"] == "unmerge"}
+    found = [
+        MergeLine(
+            seq, line["from"], line["project"], line["folder"], line["to"], line["pages"], line["files"],
+            tuple(after for later, after in said if later > seq),
+        )
+        for seq, line in said
+        if line["op"] == "merge" and seq not in undone
+    ]  # fmt: skip
+    return found[::-1]
+
+
+def members_of_merge(line: int) -> Plan[dict[str, list[str]]]:
+    """What a merge took along, by kind: ids of sessions, handoffs and so on."""
+    rows = yield Statement("select kind, id from merge_member where line = ?", (line,))
+    found: dict[str, list[str]] = {}
+    for kind, name in rows:
+        found.setdefault(kind, []).append(name)
+    return found
 
 
 def last_project_line() -> Plan[dict[str, Any] | None]:

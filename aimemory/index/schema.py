@@ -1,6 +1,6 @@
 """The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
 
-SCHEMA = 5
+SCHEMA = 6
 """`pragma user_version` of an index written by this code."""
 
 _TOKENIZE = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
@@ -142,6 +142,15 @@ create table accepted(
 ) strict, without rowid;
 
 create table refiled(session text primary key, project text not null) strict, without rowid;
+
+create table merged(project text primary key, target text not null) strict, without rowid;
+
+create table merge_member(
+    line integer not null,
+    kind text not null,
+    id text not null,
+    primary key (line, kind, id)
+) strict, without rowid;
 
 create table page(
     n integer primary key,

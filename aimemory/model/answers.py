@@ -228,11 +228,13 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Refiled:
-    """What renaming a project or moving a session does, or did (`applied`).
+    """What renaming or merging a project or moving a session does, or did (`applied`).
 
     project, to: paths of the projects before and after. session: for one that moves. pages: new paths by old ones.
     sessions, observations, handoffs: how many come along. linked_from: pages whose links by path or by the project's
     name lead nowhere then. relinked: pages whose links are changed along. back: the command that takes this back.
+    aliases: names and directories that mean `to` then. renamed: of `pages`, those that get another name, since one of
+    theirs is there. left: pages that are not where a merge put them any more, and stay.
     """
 
     op: str
@@ -247,6 +249,9 @@ class Refiled:
     back: str
     applied: bool
     relinked: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    renamed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,15 +55,17 @@ class Registry:
         self._by_name: dict[tuple[str, str], ProjectId] = {}
         self._by_folder: dict[str, ProjectId] = {}
         self._by_path: dict[str, tuple[str, ProjectId]] = {}
+        self._was: dict[ProjectId, ProjectId] = {}
 
-    def add(self, project: Project, paths: Iterable[str] = ()) -> None:
-        """Take a project in, or replace the one of the same id.
+    def add(self, project: Project, paths: Iterable[str] = (), was: Iterable[ProjectId] = ()) -> None:
+        """Take a project in, or replace the one of the same id. was: ids of projects that were merged into it.
 
         Where two claim one identity or path, the one whose wiki path sorts first has it, in whatever order they come.
         """
         self.remove(project.id)
         self._projects[project.id] = project
         self._paths[project.id] = tuple(dict.fromkeys(paths))
+        self._was |= dict.fromkeys(was, project.id)
         self._enter(project)
 
     def remove(self, project: ProjectId) -> None:
@@ -71,6 +73,7 @@ class Registry:
         if self._projects.pop(project, None) is None:
             return
         self._paths.pop(project)
+        self._was = {old: new for old, new in self._was.items() if new != project}
         for index in (self._by_identity, self._by_name, self._by_folder, self._by_path):
             index.clear()
         for other in self._projects.values():
@@ -93,8 +96,10 @@ class Registry:
         return tuple(sorted(self._projects.values(), key=lambda project: project.path))
 
     def by_id(self, project: ProjectId) -> Project | None:
-        """The project of that id; `UNFILED` is always known."""
-        return UNFILED if project == UNFILED.id else self._projects.get(project)
+        """The project of that id, or the one it was merged into; `UNFILED` is always known."""
+        if project == UNFILED.id:
+            return UNFILED
+        return self._projects.get(project) or self._projects.get(self._was.get(project, project))
 
     def paths(self, project: ProjectId) -> tuple[str, ...]:
         """The paths that a project is known by."""

@@ -33,6 +33,8 @@ class RepairApi:
             Route("/api/v1/undo", self.undo, methods=["POST"]),
             Route("/api/v1/projects/rename", self.rename, methods=["POST"]),
             Route("/api/v1/projects/move-session", self.move_session, methods=["POST"]),
+            Route("/api/v1/projects/merge", self.merge, methods=["POST"]),
+            Route("/api/v1/projects/unmerge", self.unmerge, methods=["POST"]),
         ]
 
     async def edit(self, request: Request) -> Response:
@@ -104,6 +106,25 @@ class RepairApi:
             session=given["moved"], project=given["project"], apply=given.get("apply", False),
             caller=caller_of(request, given),
         )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(found))
+
+    async def merge(self, request: Request) -> Response:
+        given = await json_body(request, {"project": str, "into": str, "apply": bool, **CALLER})
+        if not given.get("project") or not given.get("into"):
+            raise UserError("Give a project and the one it is to be merged into.")
+        found = await self._refile.merge_project(
+            project=given["project"], into=given["into"], apply=given.get("apply", False),
+            caller=caller_of(request, given),
+        )  # fmt: skip
+        return JSONResponse(dataclasses.asdict(found))
+
+    async def unmerge(self, request: Request) -> Response:
+        given = await json_body(request, {"project": str, "apply": bool, **CALLER})
+        if not given.get("project"):
+            raise UserError("Give the project that was merged into another one.")
+        found = await self._refile.unmerge_project(
+            project=given["project"], apply=given.get("apply", False), caller=caller_of(request, given)
+        )
         return JSONResponse(dataclasses.asdict(found))
 
     async def history(self, request: Request) -> Response:

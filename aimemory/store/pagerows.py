@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from aimemory.errors import AimemoryError
@@ -22,6 +23,9 @@ _BATCH = 500
 LISTING_NAME = "index.md"
 LISTING_MARK = "<!-- Made by aimemory. Change it, and it stays as you left it. -->"
 """The last line of a listing that we made."""
+
+MERGED_FOLDER = "merged"
+"""In a project's folder: the pages of projects that were merged into it, whose names and directories now mean it."""
 
 Folders = Mapping[str, ProjectId]
 """Which project a folder of the wiki (`workspace/folder`) belongs to."""
@@ -45,6 +49,17 @@ def is_listing(path: str) -> bool:
     return len(parts) == 3 and parts[2] == LISTING_NAME
 
 
+def is_merged_page(path: str) -> bool:
+    """May this be the page of a project that was merged into the one of its folder?"""
+    parts = path.split("/")
+    return len(parts) == 4 and parts[2] == MERGED_FOLDER and parts[3].endswith(".md")
+
+
+def merged_page(folder: str, into: str) -> str:
+    """Where the page of the project at `workspace/folder` lies once it is merged into another one."""
+    return f"{into}/{MERGED_FOLDER}/{folder.rpartition('/')[2]}.md"
+
+
 def page_row(path: str, raw: bytes, stat: Stat, folders: Folders) -> Sanitized[PageRow]:
     """The row of one page. A person's own text stays as typed in the file; what the index holds has passed the gate."""
     parsed = parse_page(path, raw)
@@ -56,6 +71,17 @@ def page_row(path: str, raw: bytes, stat: Stat, folders: Folders) -> Sanitized[P
         }
     )  # fmt: skip
     return texts.derive(lambda t: _row(t, page_version(raw), stat, folders))
+
+
+def merged_project(path: str, raw: bytes) -> DeclaredProject | None:
+    """What a merged project's page says it was; None if it says nothing of that kind. The page's name is an alias."""
+    front = parse_page(path, raw).front
+    if front.get("type") != "project" or not _one(front.get("identity")):
+        return None
+    workspace, _, _, name = path.split("/")
+    stem = name.removesuffix(".md")
+    found = _declared(front, f"{workspace}/{stem}/{name}")
+    return replace(found, aliases=(*found.aliases, stem))
 
 
 def declared_project(path: str, raw: bytes) -> DeclaredProject:

@@ -27,6 +27,7 @@ from aimemory.store.pagerows import (
     declared_project,
     folder_of,
     is_listing,
+    is_merged_page,
     is_project_page,
     known_folders,
     page_row,
@@ -532,7 +533,7 @@ class Pages:
         return stat_of(found, self._clock.now_ns())
 
     async def _projects_changed(self, paths: Sequence[str], folders: Folders) -> None:
-        touched = [path for path in paths if is_project_page(path)]
+        touched = [path for path in paths if is_project_page(path) or is_merged_page(path)]
         if not touched:
             return
         for path in touched:

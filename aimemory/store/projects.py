@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from aimemory.errors import AimemoryError, Conflict, NotFound, Unavailable, UserError
 from aimemory.index.events import session as session_row
@@ -24,9 +24,13 @@ from aimemory.project.bounds import Bounds, bounds_of
 from aimemory.project.identity import directory_identity, normalize_remote
 from aimemory.project.registry import UNFILED, Match, Registry
 from aimemory.project.resolve import Resolution, Resolver
-from aimemory.store.pagerows import declared_project, folder_of, is_project_page
+from aimemory.store.pagerows import (
+    declared_project,
+    folder_of,
+)
 from aimemory.store.pages import Pages
 from aimemory.store.places import Places
+from aimemory.store.projectpages import read_again, read_registry
 from aimemory.store.reader import Reader
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.frontmatter import edit_field, render
@@ -82,16 +86,20 @@ class Projects:
 
     async def load(self) -> None:
         """Read all projects' pages; for the start."""
-        self._registry = await asyncio.to_thread(_read_registry, self._files)
+        self._registry = await asyncio.to_thread(read_registry, self._files)
 
     async def reload(self, paths: Sequence[str]) -> None:
-        """Read these projects' pages again, which changed or went."""
-        for path in paths:
-            workspace, _, folder = folder_of(path).partition("/")
-            for project in self._registry.projects:
-                if (project.workspace, project.folder) == (workspace, folder):
-                    self._registry.remove(project.id)
-            await asyncio.to_thread(_enter, self._registry, self._files, path)
+        """Read these projects' pages again, which changed or went.
+
+        At no instant does an identity mean nobody that still means somebody: the next event would make a project of it.
+        """
+        found = await asyncio.to_thread(read_again, self._files, {folder_of(path) for path in paths})
+        for project in self._registry.projects:
+            if project.path in found:
+                self._registry.remove(project.id)
+        for read in found.values():
+            if read is not None:
+                self._registry.add(read.project, read.paths, read.was)
 
     def all(self) -> tuple[Project, ...]:
         return self._registry.projects
@@ -273,7 +281,7 @@ class Projects:
         holder = self._registry.by_name(identity)
         if holder is not None and holder.id != project.id:
             raise Conflict(f"{identity} means {holder.path} already; remove it there first.")
-        await self._edit(project, "aliases", (*project.aliases, identity), actor)
+        await self._note(project, "aliases", identity, actor)
         return self._registry.by_id(project.id) or project
 
     async def _create(self, resolution: Resolution) -> Project:
@@ -308,20 +316,28 @@ class Projects:
         project = match.project
         try:
             if match.new_alias:
-                await self._edit(project, "aliases", (*project.aliases, match.new_alias), self._actor)
+                await self._note(project, "aliases", match.new_alias, self._actor)
             if match.new_path:
-                await self._edit(project, "paths", (*self._registry.paths(project.id), match.new_path), self._actor)
+                await self._note(project, "paths", match.new_path, self._actor)
         except AimemoryError as error:
             self._note_problems(project.path, (str(error),))
 
-    async def _edit(self, project: Project, field: str, values: tuple[str, ...], actor: Actor) -> None:
+    async def _note(self, project: Project, field: Literal["aliases", "paths"], value: str, actor: Actor) -> None:
+        """One value more on a project's page, beside those that stand there; merged projects' stand on their own."""
         async with self.places.kept():
             now = self._registry.by_id(project.id) or project
             path = f"{now.path}/{now.folder}.md"
             text, version = await self._pages.read(path)
+            declared = declared_project(path, text.encode())
+            values = (*(declared.aliases if field == "aliases" else declared.paths), value)
             wanted = list(dict.fromkeys(v for v in sanitize_tree(list(values)).value if v))
             content = sanitize(edit_field(text, field, wanted))
             await self._pages.write(path, content, expected=version, actor=actor, summary=f"Set {field}")
+
+    async def forget_sessions(self) -> None:
+        """Ask the index again which project each session has, at its next event; not inside `places`."""
+        async with self._lock:  # who is deciding now finishes first
+            self._sessions.clear()
 
     def forget(self, session: SessionId) -> None:
         """Ask the index again which project a session has, at its next event."""
@@ -348,23 +364,3 @@ def _project_page(project: Project, texts: Mapping[str, Any], now: str) -> str:
         fields["paths"] = [texts["root"]]
     fields |= {"generated": {"by": "aimemory", "at": now}, "created": now}
     return render(fields, f"# {texts['name'] or project.folder}\n\nWhat this project is about: write it here.\n")
-
-
-def _read_registry(files: WikiFiles) -> Registry:
-    registry = Registry()
-    for path in sorted(files.root.glob("*/*/*.md")):
-        name = path.relative_to(files.root).as_posix()
-        if not is_project_page(name):
-            continue
-        _enter(registry, files, name)
-    return registry
-
-
-def _enter(registry: Registry, files: WikiFiles, path: str) -> None:
-    try:
-        raw, _ = files.read(path)
-    except (AimemoryError, OSError):  # gone since it was listed, or a link
-        return
-    declared = declared_project(path, raw)
-    workspace, _, folder = folder_of(path).partition("/")
-    registry.add(Project(declared.id, workspace, folder, declared.identity, declared.aliases), declared.paths)

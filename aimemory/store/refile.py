@@ -1,24 +1,28 @@
-"""Projects renamed and sessions moved: the journal line first, then the files, by rename, so that ids and bytes stay.
+"""Projects renamed and merged, sessions moved: the journal line first, then the files, by rename: ids and bytes stay.
 
 A crash between the two is finished at the next start (`finish`): whatever the newest line says has to be true.
 """
 
 import asyncio
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from aimemory import points
+from aimemory.datadir import TEMP_PREFIX
 from aimemory.errors import AimemoryError, Conflict, Unavailable
-from aimemory.index.filed import last_project_line
+from aimemory.index.filed import MergeLine, last_project_line, members_of_merge
 from aimemory.index.refile import moved_path
 from aimemory.journal.lines import Record
 from aimemory.model.handoff import Handoff
-from aimemory.model.ids import ProjectId, SessionId
+from aimemory.model.ids import ProjectId, SessionId, digest
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor, Project
 from aimemory.privacy import sanitize_tree
 from aimemory.store.claims import Claims
+from aimemory.store.pagerows import is_listing, merged_page
 from aimemory.store.pages import Pages
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
@@ -27,6 +31,8 @@ from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored
 
 _ATTEMPTS = 3
+_ROOMS = (2, 4, 8)
+"""Bytes of a digest that a name gets until it is free."""
 
 
 class Refiling:
@@ -107,6 +113,122 @@ class Refiling:
                 )
             )
 
+    async def merge(self, source: Project, target: Project, actor: Actor) -> Mapping[str, str]:
+        """File all of a project under another one; returns new paths of its pages by old ones.
+
+        Its own page moves to where its identity, aliases and directories mean the other project (`merged_page`).
+        """
+
+        def operation(append: Append) -> Mapping[str, str]:
+            moves = self.merge_moves(source, target)
+            pages = {old: new for old, new in moves.items() if old.endswith(PAGE_SUFFIX)}
+            files = {old: new for old, new in moves.items() if old not in pages}
+            said = {"op": "merge", "from": source.id, "project": target.id, "folder": source.path, "to": target.path}
+            append(self._line(said | {"pages": pages, "files": files}, actor))
+            points.reached("refile.merge-announced")
+            self._settle(moves, source.path)
+            return pages
+
+        await self._claims.ready()
+        async with self._projects.places.changed():
+            for project in (source, target):
+                now = self._projects.by_id(project.id)
+                if now is None or now.path != project.path:
+                    raise Conflict(f"{project.path} was renamed or merged in this very moment. Try again.")
+            moves = await self._pages.relocate(
+                operation, actor=actor, summary=f"Merge {source.path} into {target.path}"
+            )
+            self._claims.refile(
+                lambda handoff: _page_moved(
+                    replace(handoff, project=target.id) if handoff.project == source.id else handoff, moves
+                )
+            )
+        await self._projects.forget_sessions()
+        return moves
+
+    async def unmerge(self, merge: MergeLine, pages: Mapping[str, str], files: Mapping[str, str], actor: Actor) -> None:
+        """Take a merge back: pages and files to their old places (by their present ones), sessions to their project."""
+        said = {"op": "unmerge", "of": merge.seq, "from": merge.target, "project": merge.source, "to": merge.folder}
+        record = self._line(said | {"pages": dict(pages), "files": dict(files)}, actor)
+
+        def operation(append: Append) -> Mapping[str, str]:
+            for now, old in (*pages.items(), *files.items()):
+                if not self._files.exists(now):
+                    raise Conflict(f"{now} is not there any more: it was moved in this very moment. Try again.")
+                if self._files.exists(old):
+                    raise Conflict(f"There is something at {old} in the wiki already. Move it away first.")
+            append(record)
+            points.reached("refile.unmerge-announced")
+            self._settle({**pages, **files}, None)
+            return pages
+
+        await self._claims.ready()
+        mine = set((await self._reader.read(members_of_merge(merge.seq))).get("handoff", ()))
+        source = ProjectId(merge.source)
+        async with self._projects.places.changed():
+            await self._pages.relocate(operation, actor=actor, summary=f"Take {merge.folder} out again")
+            self._claims.refile(
+                lambda handoff: _page_moved(
+                    replace(handoff, project=source)
+                    if handoff.id in mine and handoff.project == merge.target
+                    else handoff,
+                    pages,
+                )
+            )
+        await self._projects.forget_sessions()
+
+    async def existing(self, paths: Sequence[str]) -> set[str]:
+        """Those of these files that lie on the disk now."""
+        return await self._pages.existing(paths)
+
+    def merge_moves(self, source: Project, target: Project) -> dict[str, str]:
+        """What `merge` would move: new paths by old ones. Blocks."""
+        own = f"{source.path}/{source.folder}{PAGE_SUFFIX}"
+        taken = {path.casefold() for path in self._files_in(target.path)}
+        moves: dict[str, str] = {}
+        for path in self._files_in(source.path):
+            wanted = f"{target.path}/{path.removeprefix(f'{source.path}/')}"
+            place = PurePosixPath(wanted)
+            if path == own:
+                place = PurePosixPath(merged_page(source.path, target.path))
+            elif is_listing(path):  # of one folder; the other has its own
+                place = PurePosixPath(merged_page(f"{source.path}-index", target.path))
+            new = str(place)
+            for size in _ROOMS:
+                if new.casefold() not in taken:
+                    break
+                new = str(place.with_name(f"{place.stem}-{digest(path, size=size)}{place.suffix}"))
+            taken.add(new.casefold())
+            moves[path] = new
+        return moves
+
+    def _files_in(self, folder: str) -> list[str]:
+        """Everything that is a file below a folder, but for our own temporary ones."""
+        root = self._files.root
+        found = []
+        for place, _, names in os.walk(root / folder):
+            found += [(Path(place) / name).relative_to(root).as_posix() for name in names if TEMP_PREFIX not in name]
+        return sorted(found)
+
+    def _settle(self, moves: Mapping[str, str], emptied: str | None) -> None:
+        """Blocks. Move what was announced; folders that hold nothing for that reason go (all in `emptied`).
+
+        Raises Unavailable if not all of it could be moved: that is tried again, also at the next start.
+        """
+        try:
+            self._move_files(moves)
+        except (OSError, AimemoryError) as error:
+            self._unfinished = True
+            raise Unavailable(f"Not all files could be moved: {error}. The rest is tried again.") from error
+        folders = {(self._files.root / old).parent for old in moves}
+        if emptied is not None:
+            folders = {Path(place) for place, _, _ in os.walk(self._files.root / emptied)}
+        for folder in sorted(folders, reverse=True):  # the deepest first
+            try:
+                folder.rmdir()
+            except OSError:  # something is in it, or it is gone
+                continue
+
     async def finish(self) -> None:
         """Move the files that the newest line speaks of, if a crash or a failing disk left them. The walk does the
         rest. For the start, and for `finish_what_failed`."""
@@ -120,6 +242,11 @@ class Refiling:
                 await self._projects.load()
         elif said["op"] == "move-session":
             await asyncio.to_thread(self._move_files, said.get("pages") or {})
+        elif said["op"] in ("merge", "unmerge"):
+            moves = {**said["pages"], **said["files"]}
+            if any(self._files.exists(old) for old in moves):
+                await asyncio.to_thread(self._settle, moves, said["folder"] if said["op"] == "merge" else None)
+                await self._projects.load()
 
     async def finish_what_failed(self) -> None:
         """From time to time: what a failing disk kept from being moved. Raises OSError while it still does."""

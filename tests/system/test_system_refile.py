@@ -1,4 +1,4 @@
-"""Repair of what was filed wrongly: a project gets another name, a session another project."""
+"""Repair of what was filed wrongly: a project gets another name or becomes part of another, a session moves."""
 
 import signal
 import sqlite3
@@ -44,7 +44,7 @@ def write(daemon, title, body, **more):
 
 
 def clean_tree(daemon):
-    daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "everything is committed")
+    daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain", "--", "*.md") == "", "everything is committed")
 
 
 def ids(daemon, folder):
@@ -193,3 +193,152 @@ def test_a_session_is_not_moved_to_where_it_is_or_to_nowhere(daemon, shop):
     assert daemon.cli("project", "move-session", "first-native", "shop", "--apply").returncode == 2
     assert daemon.cli("project", "move-session", "first-native", "nosuch", "--apply").returncode == 2
     assert daemon.cli("project", "move-session", "nosuch-session", "shop", "--apply").returncode == 2
+
+
+# -- merge -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def both(daemon, shop, other):
+    """`shop` and `other`, each with a page of the same name."""
+    for project in ("shop", "other"):
+        body = {"title": "Same", "body": f"The gladiolus of {project}.", "path": f"default/{project}/notes/same.md"}
+        daemon.post("/api/v1/page", {**body, "project": project})
+    (daemon.data.wiki / "default" / "shop" / "notes" / "plan.png").write_bytes(b"no page")
+    clean_tree(daemon)
+    return shop, other
+
+
+def tree(daemon):
+    """Every file's bytes, by its path; listings are made in their own time."""
+    root = daemon.data.wiki / "default"
+    found = {
+        str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file() and path.name != "index.md"
+    }
+    return {name: path.read_bytes() for name, path in found.items()}
+
+
+def below(daemon, folder):
+    """Bytes of a project's pages but its own, by file name."""
+    found = {path.rpartition("/")[2]: raw for path, raw in tree(daemon).items() if path.startswith(f"{folder}/")}
+    return {name: raw for name, raw in found.items() if name.endswith(".md") and name != f"{folder}.md"}
+
+
+def filed(daemon):
+    """What belongs to which project, as the index has it."""
+    daemon.search("anything")
+    db = sqlite3.connect(daemon.data.index)
+    sql = "select 'session', id, project from session union all select 'event', id, project from observation union all "
+    sql += "select 'handoff', id, project from handoff union all select 'page', path, project from page"
+    try:
+        return set(db.execute(sql))
+    finally:
+        db.close()
+
+
+@pytest.mark.promise("P9.160")
+@pytest.mark.promise("P1.160")
+def test_a_merged_project_is_part_of_the_other_with_all_it_has_and_is_taken_back_exactly(daemon, both):
+    shop, _ = both
+    pages, was, before = tree(daemon), filed(daemon), below(daemon, "shop")
+    (handoff,) = [h["id"] for h in daemon.get("/api/v1/handoffs", project="shop")["handoffs"] if h["state"] == "open"][
+        :1
+    ]
+    shown = daemon.cli("project", "merge", "shop", "other")
+    counts = f"{len(before) + 1} pages, {len(sessions(daemon, 'shop'))} sessions"
+    assert shown.returncode == 0 and "Would merge default/shop into default/other" in shown.stdout
+    assert counts in shown.stdout and "github.com/acme/shop means default/other then" in shown.stdout
+    assert "notes/same.md becomes default/other/notes/same-" in shown.stderr
+    assert (tree(daemon), filed(daemon)) == (pages, was)
+
+    done = daemon.cli("project", "merge", "shop", "other", "--apply")
+
+    assert done.returncode == 0, done.stderr
+    assert not (daemon.data.wiki / "default" / "shop").exists()
+    found = below(daemon, "other")
+    assert set(before.values()) <= set(found.values()) and "The gladiolus of other." in str(found["same.md"])
+    assert {hit["project"] for hit in daemon.search("gladiolus")} == {"default/other"}
+    assert sessions(daemon, "other") == {"first-native", "o"}
+    assert handoff in {h["id"] for h in daemon.get("/api/v1/handoffs", project="other")["handoffs"]}
+    page = daemon.get("/api/v1/sessions", session="first-native")["page"]
+    assert page.startswith("default/other/") and (daemon.data.wiki / page).exists()
+    for where in both:
+        assert daemon.get("/api/v1/where", cwd=str(where))["project"] == "default/other"
+    assert daemon.get("/api/v1/projects")["projects"][0]["project"] == "default/other"
+    clean_tree(daemon)
+    assert "Merge default/shop into default/other" in git(daemon.data.wiki, "log", "-1", "--format=%an%n%B")
+
+    now = dump(daemon)
+    assert daemon.cli("reindex").returncode == 0
+    assert dump(daemon) == now
+
+    (back,) = [line for line in done.stderr.splitlines() if "To take it back" in line]
+    assert daemon.cli(*back.split("aimemory ")[1].split()).returncode == 0
+    assert (tree(daemon), filed(daemon)) == (pages, was)
+    assert daemon.get("/api/v1/where", cwd=str(shop))["project"] == "default/shop"
+    clean_tree(daemon)
+    now = dump(daemon)
+    assert daemon.cli("reindex").returncode == 0
+    assert dump(daemon) == now
+
+
+@pytest.mark.promise("P9.160")
+def test_what_comes_later_lands_in_the_merged_project_and_stays_when_it_is_taken_back(daemon, both):
+    shop, _ = both
+    event = {"session_id": "long", "cwd": str(shop)}
+    daemon.event("generic", "note", {**event, "text": "a hyacinth"})
+    daemon.cli("project", "merge", "shop", "other", "--apply")
+    daemon.stop()
+    daemon.start()  # what is known in memory must come from the files
+
+    daemon.event("generic", "note", {**event, "text": "more hyacinth"})
+    daemon.event("generic", "note", {"session_id": "new", "text": "new hyacinth", "cwd": str(shop)})
+    assert {hit["project"] for hit in daemon.search("hyacinth")} == {"default/other"}
+    assert not (daemon.data.wiki / "default" / "shop").exists()
+    daemon.cli("project", "alias", "other", "git@github.com:acme/third.git")
+    assert "acme/shop" not in (daemon.data.wiki / "default" / "other" / "other.md").read_text()
+
+    daemon.cli("project", "rename", "other", "garden", "--apply")
+    (daemon.data.wiki / "default" / "garden" / "notes" / "same.md").unlink()
+    daemon.wait(lambda: len(daemon.search("gladiolus", observations=False)) == 1, "the deletion by hand is seen")
+    assert daemon.cli("project", "unmerge", "shop", "--apply").returncode == 0
+    assert sessions(daemon, "shop") == {"first-native", "long"} and "new" in sessions(daemon, "garden")
+    daemon.event("generic", "note", {**event, "text": "a narcissus"})
+    assert {hit["project"] for hit in daemon.search("narcissus")} == {"default/shop"}
+    assert "gladiolus of shop" in (daemon.data.wiki / "default" / "shop" / "notes" / "same.md").read_text()
+    assert daemon.cli("project", "unmerge", "shop").returncode == 2
+
+
+@pytest.mark.promise("P2.160")
+def test_a_merge_that_a_crash_cut_off_behind_its_line_is_finished_at_the_next_start(daemon, both):
+    pages = set(below(daemon, "shop").values())
+    moved = daemon.post("/api/v1/projects/merge", {"project": "shop", "into": "other", "apply": True})["pages"]
+    daemon.stop(signal.SIGKILL)
+    for old, new in list(moved.items())[::2]:  # as if the kill had come in the middle of moving
+        (daemon.data.wiki / old).parent.mkdir(parents=True, exist_ok=True)
+        (daemon.data.wiki / new).rename(daemon.data.wiki / old)
+    daemon.start()
+
+    daemon.wait(lambda: not (daemon.data.wiki / "default" / "shop").exists(), "the merge is finished")
+    clean_tree(daemon)
+    assert pages <= set(below(daemon, "other").values())
+    assert {hit["project"] for hit in daemon.search("gladiolus")} == {"default/other"}
+    assert daemon.get("/api/v1/where", cwd=str(both[0]))["project"] == "default/other"
+
+
+def test_a_merge_into_itself_or_of_nothing_is_refused_and_merges_come_apart_in_order(daemon, both):
+    for pair in (("shop", "shop"), ("nosuch", "other"), ("shop", "nosuch"), ("_unfiled", "shop")):
+        assert daemon.cli("project", "merge", *pair, "--apply").returncode == 2
+    repository(daemon.home / "third", remote="git@github.com:acme/third.git")
+    daemon.event("generic", "note", {"session_id": "t", "text": "x", "cwd": str(daemon.home / "third")})
+    was = filed(daemon)
+    daemon.cli("project", "merge", "shop", "other", "--apply")
+    daemon.cli("project", "merge", "other", "third", "--apply")
+    assert daemon.get("/api/v1/where", cwd=str(both[0]))["project"] == "default/third"
+
+    refused = daemon.cli("project", "unmerge", "shop", "--apply")
+    assert refused.returncode == 3 and "unmerge default/other comes first" in refused.stderr
+    assert daemon.cli("project", "unmerge", "other", "--apply").returncode == 0
+    assert daemon.get("/api/v1/where", cwd=str(both[0]))["project"] == "default/other"
+    assert daemon.cli("project", "unmerge", "shop", "--apply").returncode == 0
+    assert filed(daemon) == was

@@ -7,6 +7,7 @@ import time
 import pytest
 from acting import Agent
 from ledger import Ledger, spooled
+from living import repository
 from pointed import Pointed, points_in_source
 
 from aimemory.index.schema import SCHEMA
@@ -106,6 +107,23 @@ def move_session(ledger, point):
     ledger.request("/api/v1/projects/move-session", {"moved": session, "project": "_unfiled", "apply": True})
 
 
+def merge(ledger, point):
+    side = repository(ledger.daemon.root / "side", remote="git@github.com:acme/side.git")
+    ledger.daemon.event("generic", "note", {"session_id": "side", "text": "beside", "cwd": str(side)})
+    ledger.daemon.post("/api/v1/page", {"title": "Beside", "body": "Text.", "project": "side"})
+    ledger.settle()
+    ledger.daemon.arm(point)
+    ledger.request("/api/v1/projects/merge", {"project": "side", "into": ledger.project, "apply": True})
+
+
+def unmerge(ledger, point):
+    side = str(ledger.daemon.root / "side")
+    where = lambda: ledger.daemon.get("/api/v1/where", cwd=side)["project"]  # noqa: E731
+    ledger.daemon.wait(lambda: where() == ledger.project, "what the crash before cut off is finished")
+    ledger.daemon.arm(point)
+    ledger.request("/api/v1/projects/unmerge", {"project": "side", "apply": True})
+
+
 def reindex(ledger, point):
     ledger.daemon.arm(point)
     try:
@@ -201,6 +219,8 @@ SCENARIOS = {
     handoff_done: ["handoff.finished"],
     rename: ["refile.rename-announced", "page.moved", "refile.folder-renamed"],
     move_session: ["refile.move-announced", "refile.page-moved"],
+    merge: ["refile.merge-announced"],
+    unmerge: ["refile.unmerge-announced"],
     reindex: ["rebuild.lines", "rebuild.pages", "rebuild.built", "rebuild.old-removed", "rebuild.named"],
     start_with_a_newer_index: ["index.side-files-removed", "index.set-aside"],
     start: ["file.temp-synced", "file.named"],
