@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 from aimemory.errors import AimemoryError, Conflict, NotFound, Unavailable, UserError
 from aimemory.index.events import session as session_row
-from aimemory.model.ids import ProjectId, SessionId
+from aimemory.model.ids import ProjectId, SessionId, page_version
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
@@ -328,10 +328,14 @@ class Projects:
             now = self._registry.by_id(project.id) or project
             path = f"{now.path}/{now.folder}.md"
             text, version = await self._pages.read(path)
+            if page_version(text.encode("utf-8")) != version:
+                raise UserError(f"{path} is no UTF-8, so a copy would damage it.")
             declared = declared_project(path, text.encode())
             values = (*(declared.aliases if field == "aliases" else declared.paths), value)
-            wanted = list(dict.fromkeys(v for v in sanitize_tree(list(values)).value if v))
-            content = sanitize(edit_field(text, field, wanted))
+            # the values pass the gate, not the page: what a person typed in it stays
+            content = sanitize_tree(list(values)).derive(
+                lambda clean: edit_field(text, field, list(dict.fromkeys(one for one in clean if one)))
+            )
             await self._pages.write(path, content, expected=version, actor=actor, summary=f"Set {field}")
 
     async def forget_sessions(self) -> None:

@@ -15,7 +15,7 @@ from aimemory.index.refile import moved_path
 from aimemory.model.ids import page_version
 from aimemory.model.links import base_name, file_name, folded, link_text, matches, wanted_name
 from aimemory.model.scope import Actor
-from aimemory.privacy import sanitize
+from aimemory.privacy import sanitize_tree
 from aimemory.store.pages import Pages
 from aimemory.store.reader import Reader
 from aimemory.wiki.relink import relinked
@@ -91,9 +91,10 @@ class Relinking:
         text, version = await self._pages.read(path)
         if page_version(text.encode("utf-8")) != version:
             raise UserError(f"{path} is no UTF-8, so a copy would damage it.")
-        changed, count = relinked(text, targets)
-        if count:
-            await self._pages.write(path, sanitize(changed), expected=version, actor=actor, summary=summary, op=op)
+        clean = sanitize_tree(dict(targets))  # not the page: what a person typed in it stays
+        changed = clean.derive(lambda names: relinked(text, names)[0])
+        if changed.value != text:
+            await self._pages.write(path, changed, expected=version, actor=actor, summary=summary, op=op)
 
     async def _ours(self, paths: Iterable[str]) -> set[str]:
         """Generated pages that no person has changed."""

@@ -238,3 +238,17 @@ def test_tags_in_any_form_stay_one_field(daemon, shop):
 
 def undated(raw):
     return [line for line in raw.splitlines(keepends=True) if not line.startswith(b"updated:")]
+
+
+@pytest.mark.promise("P9.32")
+def test_what_a_person_typed_on_a_projects_page_stays_when_a_directory_is_learned(daemon, shop, tmp_path):
+    page = daemon.data.wiki / "default" / "shop" / "shop.md"
+    daemon.wait(page.exists, "the project's page")
+    page.write_text(f"{page.read_text()}\nIts token is {TOKEN}.\n")
+    daemon.wait(lambda: daemon.status()["wiki"]["held"], "it is held")
+
+    clone = repository(tmp_path / "clone", remote="git@github.com:acme/shop.git")
+    daemon.event("generic", "note", {"session_id": "t", "text": "hello", "cwd": str(clone)})
+
+    daemon.wait(lambda: str(clone) in page.read_text(), "the directory is on the page")
+    assert f"Its token is {TOKEN}." in page.read_text()

@@ -93,7 +93,7 @@ class Rescan:
                 except (AimemoryError, OSError):
                     continue
                 row = writes.get(path)
-                if version is not None and (row is None or row.op in ("edit", "restore") or not row.is_ours(version)):
+                if version is not None and (row is None or not row.may_replace(version)):
                     found[path] = version
             return found
 

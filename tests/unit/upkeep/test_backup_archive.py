@@ -196,6 +196,7 @@ def test_every_place_of_the_data_directory_is_decided_about(tmp_path):
         "journal",
         "spool",
         "spool/rejects",
+        "spool/deeds",
         "actor.json",
         "config.toml",
         "folders.json",
