@@ -22,10 +22,12 @@ from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import SessionRow, counts, recent_observations, sessions, unclosed_sessions
+from aimemory.index.links import paths_of_names
 from aimemory.index.pages import PageInfo, newest_pages, page, pages_titled, pages_with_id
 from aimemory.index.search import Scope
 from aimemory.model.answers import Caller, Found, PageView, Recent, RecentItem, Written
 from aimemory.model.ids import PageId, SessionId, Version, digest
+from aimemory.model.links import file_name
 from aimemory.model.observation import Observation
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
@@ -54,6 +56,7 @@ _MAX_HITS = 50
 _MAX_RECENT = 100
 _NAMED = 20
 _TITLE_CHARS = 120
+_SUFFIX_BYTES = (2, 4, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +222,7 @@ class Memory:
         async with self._projects.places.kept():
             if expected is None:
                 home = self._projects.by_id(home.id) or home
-                place = path or f"{home.path}/{_FOLDERS[kind]}/{self._name(given.value['title'])}"
+                place = path or f"{home.path}/{_FOLDERS[kind]}/{await self._free_name(given.value['title'])}"
                 content = given.derive(lambda g: self._new(g, kind, place, who))
             known = await self._info(place)
             generated = known is not None and known.kind in GENERATED_KINDS  # then it is not made anew any more
@@ -368,9 +371,15 @@ class Memory:
     async def _info(self, path: str) -> PageInfo | None:
         return await self._reader.read(page(path))
 
-    def _name(self, title: str) -> str:
-        suffix = digest("page", title, str(self._clock.now_ns()), size=2)
-        return f"{slug(title, fallback='page', max_bytes=70)}-{suffix}.md"
+    async def _free_name(self, title: str) -> str:
+        """A file name that no page of the whole wiki has, so that a link by it means one page."""
+        now = str(self._clock.now_ns())
+        names = [
+            f"{slug(title, fallback='page', max_bytes=70)}-{digest('page', title, now, size=size)}.md"
+            for size in _SUFFIX_BYTES
+        ]
+        taken = await self._reader.read(paths_of_names([file_name(name) for name in names]))
+        return next((name for name in names if file_name(name) not in taken), names[-1])
 
     def _new(self, given: Mapping[str, Any], kind: str, place: str, who: Actor) -> str:
         now = rfc3339_local(self._clock.now_ns())

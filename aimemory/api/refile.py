@@ -109,6 +109,8 @@ class Refile:
         if apply:
             actor = await self._actor_of(caller)
             await self._refiling.move_session(row.id, row.project, target, plan.pages, actor)
+            if source.page is not None and target.page is not None:
+                await self._relinking.follow(list(plan.pages.values()), source.page, target.page, actor)
         return replace(plan, applied=apply)
 
     async def merge_project(self, *, project: str, into: str, caller: Caller, apply: bool = False) -> Refiled:

@@ -18,9 +18,11 @@ from aimemory.handoff.generated import Generated, front_fields
 from aimemory.handoff.handover import Handover
 from aimemory.index.events import SessionRow, closing_of, open_closings, unclosed_sessions
 from aimemory.index.events import session as session_row
+from aimemory.index.links import paths_of_names
 from aimemory.journal.lines import Record
 from aimemory.model.gitfacts import GitSummary
 from aimemory.model.ids import PageId, SessionId, digest
+from aimemory.model.links import file_name
 from aimemory.model.protocols import Clock, Pulse, instant, rfc3339_local
 from aimemory.model.scope import Actor, Project
 from aimemory.model.session import SessionState
@@ -229,7 +231,8 @@ class Closer:
         place = ""
         for size in _SUFFIX_BYTES:
             place = _place(row, title, project, self._actor, size)
-            if await self._pages.version(place) is None:
+            name = file_name(place)
+            if await self._pages.version(place) is None and not await self._reader.read(paths_of_names([name])):
                 break
         return _Target(place, was_done=False)
 

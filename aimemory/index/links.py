@@ -47,15 +47,16 @@ def links_changed(db: sqlite3.Connection, links: Mapping[str, Sequence[Link]]) -
         return
     names = {wanted_name(link.target) for _, _, link in found}
     paths = _paths_named(db, names)
-    rows = []
-    for source, pos, link in found:
-        name = wanted_name(link.target)
-        fits = matches(link.target, source, paths.get(name, ()))
-        rows.append([
-            source, pos, link.kind, link.raw[:_MAX_RAW], link.target, name, link.alias, link.heading, link.block,
-            int(link.is_file), fits[0] if fits else None, len(fits),
-        ])  # fmt: skip
-    db.execute(_INSERT, (_dumps(rows),))
+    for some in (found[at : at + _ROWS] for at in range(0, len(found), _ROWS)):
+        values: list[Any] = []
+        for source, pos, link in some:
+            name = wanted_name(link.target)
+            fits = matches(link.target, source, paths.get(name, ()))
+            values += [
+                source, pos, link.kind.value, link.raw[:_MAX_RAW], link.target, name, link.alias, link.heading,
+                link.block, int(link.is_file), fits[0] if fits else None, len(fits),
+            ]  # fmt: skip
+        db.execute(_INSERT + ",".join([_VALUES] * len(some)), values)
 
 
 def find_again(db: sqlite3.Connection, paths: Iterable[str]) -> None:
@@ -187,10 +188,11 @@ def shared_names(limit: int = 100) -> Plan[list[tuple[str, tuple[str, ...]]]]:
 
 _COLUMNS = "source, kind, raw, target, alias, heading, block, dest, fits"
 
-_INSERT = f"""
+_ROWS = 64  # bound values, several rows a statement: as `apply` does for observations, for the same reasons
+_INSERT = """
 insert into link(source, pos, kind, raw, target, name, alias, heading, block, is_file, dest, fits)
-select {", ".join(f"value->>{i}" for i in range(12))} from json_each(?)
-"""
+values """
+_VALUES = f"({','.join('?' * 12)})"
 
 _UPDATE = """
 update link set dest = c.value->>2, fits = c.value->>3 from json_each(?) c

@@ -49,6 +49,8 @@ class Link:
 
 def folded(path: str) -> str:
     """A path or link as Obsidian compares it: composed, without case, without white space around it."""
+    if path.isascii():  # most are, and this is asked for every link of an index
+        return path.strip().lower()
     return unicodedata.normalize("NFC", path.replace("\u00a0", " ").strip()).lower()
 
 

@@ -71,6 +71,12 @@ class Relinking:
                 left[path] = str(error)
         return left
 
+    async def follow(self, paths: Collection[str], old: str, new: str, actor: Actor) -> None:
+        """Pages that moved to another project: those that we generate link to its page instead of the old one's."""
+        targets = {base_name(old): base_name(new)}
+        changes = dict.fromkeys(await self._ours(paths), targets)
+        await self.apply(changes, {}, actor, f"Links to {base_name(new)}", "write")
+
     async def finish(self) -> None:
         """At a start: change what a crash left between the newest rename and its links, in generated pages only."""
         said = await self._reader.read(last_project_line())

@@ -178,6 +178,8 @@ def test_a_moved_session_takes_its_events_pages_and_handoffs_along_and_back(daem
         hits = daemon.search("wisteria")
         assert len(hits) > 3 and {hit["project"] for hit in hits} == {"default/other"}
         assert all((daemon.data.wiki / new).exists() for new in shown["pages"].values())
+        linked = [(daemon.data.wiki / new).read_text() for new in shown["pages"].values()]
+        assert sum("- Project: [[other]]" in text for text in linked) == 2 and "[[shop]]" not in "".join(linked)
         assert "half pruned" in daemon.get("/api/v1/brief", cwd=str(other))["text"]
         assert "half pruned" not in daemon.get("/api/v1/brief", cwd=str(shop))["text"]
         agent.say("UserPromptSubmit", prompt="one wisteria more")
@@ -186,6 +188,7 @@ def test_a_moved_session_takes_its_events_pages_and_handoffs_along_and_back(daem
     assert daemon.cli("project", "move-session", "wrong-native", "shop", "--apply").returncode == 0
     assert {hit["project"] for hit in daemon.search("wisteria")} == {"default/shop"}
     assert all((daemon.data.wiki / old).exists() for old in shown["pages"])
+    assert sum("- Project: [[shop]]" in (daemon.data.wiki / old).read_text() for old in shown["pages"]) == 2
     clean_tree(daemon)
 
 
