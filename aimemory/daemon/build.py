@@ -66,6 +66,7 @@ from aimemory.store.merging import Merging
 from aimemory.store.pagerows import take_pages
 from aimemory.store.pages import Pages
 from aimemory.store.past import PageHistory
+from aimemory.store.places import Places
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
@@ -169,9 +170,10 @@ def build(config: Config, tightened: list[str]) -> Parts:
         claims=claims, generated=generated, pages=pages, reader=reader, projects=projects, sessions=sessions,
         actor=actor, clock=clock, title_of=title_of, home=config.home,
     )  # fmt: skip
+    making = Places()
     batons = Batons(
         claims=claims, handover=handover, reader=reader, actor=actor, clock=clock,
-        expire_days=config.handoff.expire_days,
+        expire_days=config.handoff.expire_days, making=making,
     )  # fmt: skip
     pages.tell_of_edits(batons.on_edit)
     surveyor = Surveyor(
@@ -181,7 +183,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     closer = Closer(
         writer=writer, projector=projector, reader=reader, pages=pages, projects=projects, sessions=sessions,
         generated=generated, handover=handover, claims=claims, processes=processes, actor=actor, clock=clock,
-        idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of, home=config.home,
+        idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of, home=config.home, making=making,
     )  # fmt: skip
     worker, counters, rejects = Worker(), Counters(clock), Rejects(data.rejects, clock)
 
@@ -246,7 +248,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         data=data, files=files, journal=journal, writer=writer, projector=projector, reader=reader, committer=committer,
         pages=pages, projects=projects, claims=claims, sessions=sessions, forgotten=forgotten, planner=planner,
         clock=clock, segments=segments, drain=drain_all, change_of=rescan.change_of,
-        reload=conflicts.load,
+        reload=conflicts.load, making=making,
     )  # fmt: skip
 
     async def finish_purge(pulse: Pulse) -> None:

@@ -16,6 +16,7 @@ from aimemory.model.protocols import Clock, Pulse, rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.privacy import sanitize_tree
 from aimemory.store.claims import Claims
+from aimemory.store.places import Places
 from aimemory.store.reader import Reader
 from aimemory.wiki.frontmatter import split
 
@@ -52,13 +53,22 @@ class Batons:
     """`on_event` says what is to be done, `run` does it in order: claims before pages."""
 
     def __init__(
-        self, *, claims: Claims, handover: Handover, reader: Reader, actor: Actor, clock: Clock, expire_days: int
+        self,
+        *,
+        claims: Claims,
+        handover: Handover,
+        reader: Reader,
+        actor: Actor,
+        clock: Clock,
+        expire_days: int,
+        making: Places,
     ) -> None:
         self._claims = claims
         self._handover = handover
         self._reader = reader
         self._actor = actor
         self._clock = clock
+        self._making = making
         self._expire_ns = expire_days * _DAY_NS
         self._taking: dict[SessionId, _Taking] = {}
         self._due: dict[SessionId, _Checkpoint] = {}
@@ -97,7 +107,8 @@ class Batons:
             self._wake.clear()
             while self._taking or self._edited or self._due:
                 try:
-                    pulse.beat(last=await self._next())
+                    async with self._making.kept():
+                        pulse.beat(last=await self._next())
                 except AimemoryError as error:
                     pulse.fail(str(error))
             pulse.beat(queue=0)
@@ -155,6 +166,10 @@ class Batons:
 
     async def claim(self, handoff: HandoffId, by: Party, since_ns: int | None = None) -> Handoff:
         """Take a handoff; one that is provisional gets its page now. Raises Conflict when it can't be had."""
+        async with self._making.kept():
+            return await self._claim(handoff, by, since_ns)
+
+    async def _claim(self, handoff: HandoffId, by: Party, since_ns: int | None) -> Handoff:
         about = sanitize_tree({"since": since_ns}) if since_ns is not None else NOTHING
         taken = await self._claims.note(HandoffOp.CLAIM, handoff, by, about)
         assert taken is not None

@@ -36,6 +36,7 @@ from aimemory.sessions.successor import replaced_by
 from aimemory.sessions.title import page_title
 from aimemory.store.claims import Claims
 from aimemory.store.pages import Pages
+from aimemory.store.places import Places
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
@@ -75,7 +76,7 @@ class Closer:
     def __init__(
         self, *, writer: Writer, projector: Projector, reader: Reader, pages: Pages, projects: Projects,
         sessions: Sessions, generated: Generated, handover: Handover, claims: Claims, processes: Processes,
-        actor: Actor, clock: Clock, idle_ns: int, title_of: HarnessTitle, home: str,
+        actor: Actor, clock: Clock, idle_ns: int, title_of: HarnessTitle, home: str, making: Places,
     ) -> None:  # fmt: skip
         self._writer = writer
         self._projector = projector
@@ -92,6 +93,7 @@ class Closer:
         self._idle_ns = idle_ns
         self._title_of = title_of
         self._home = home
+        self._making = making
         self._queue: dict[SessionId, Verdict | None] = {}
         self._starts: deque[Start] = deque(maxlen=_STARTS)
         self._pauses: dict[SessionId, _Pause] = {}
@@ -171,6 +173,10 @@ class Closer:
 
         verdict: why it counts as closed, if somebody saw more than its row tells; void if an event came since.
         """
+        async with self._making.kept():  # what is read here is not forgotten before the page is written
+            return await self._close(session, verdict)
+
+    async def _close(self, session: SessionId, verdict: Verdict | None) -> str | None:
         await self._claims.ready()
         await self._projector.reached(self._writer.last_seq)
         row = await self._reader.read(session_row(session))

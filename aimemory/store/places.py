@@ -1,5 +1,7 @@
 """Where projects' folders are, held still: who puts a page into one excludes that it is renamed meanwhile.
 
+The same kind of lock keeps what pages are made of from being forgotten while one is made.
+
 A page's path is made from its project's folder, and some lines and files follow until it is finished. A rename in
 between would leave the page in a folder of the old name.
 """

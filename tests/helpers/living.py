@@ -1,5 +1,6 @@
 """A real daemon on a data directory of its own, and what a user or an agent does with it."""
 
+import gzip
 import json
 import os
 import shlex
@@ -165,10 +166,12 @@ class Daemon:
         return sorted(self.data.wiki.glob(pattern))
 
     def lines(self, kind: str | None = None) -> list[dict]:
-        """The journal as people read it."""
+        """The journal as people read it, compressed segments too."""
         found = []
-        for path in sorted(self.data.journal.rglob("*.jsonl")):
-            found += [json.loads(raw) for raw in path.read_bytes().splitlines()]
+        for path in sorted(self.data.journal.rglob("*.jsonl*")):
+            raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+            found += [json.loads(row) for row in raw.splitlines()]
+        found.sort(key=lambda line: line["seq"])
         return [line for line in found if kind is None or line["type"] == kind]
 
 
@@ -311,7 +314,6 @@ def repository(where: Path, remote: str | None = None, **more: str) -> Path:
 
 def all_bytes(folder: Path) -> bytes:
     """Every byte below a folder, git objects inflated: where a secret could hide."""
-    import gzip
     import zlib
 
     found = []

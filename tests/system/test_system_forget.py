@@ -1,6 +1,5 @@
 """Forgetting: gone from every byte, said honestly what is left, and not back by itself."""
 
-import gzip
 import json
 import shutil
 import sqlite3
@@ -8,6 +7,7 @@ import sqlite3
 import pytest
 from living import all_bytes, git, repository
 from pointed import Pointed, points_in_source
+from test_system_kill import Load, check
 
 from aimemory.index.dump import dump
 from aimemory.journal.segments import seal
@@ -26,7 +26,6 @@ def shop(daemon, tmp_path):
 def work(daemon, where, session="s1", prompt=PROMPT):
     """A session with prompt, tool call and end; returns our id of it."""
     base = {"session_id": session, "cwd": str(where)}
-    done = len(daemon.lines("done"))
     daemon.event("claude-code", "SessionStart", {**base, "source": "startup"})
     daemon.event("claude-code", "UserPromptSubmit", {**base, "prompt": prompt})
     daemon.event("claude-code", "PostToolUse", {
@@ -34,8 +33,9 @@ def work(daemon, where, session="s1", prompt=PROMPT):
         "tool_response": {"stdout": f"{prompt} is done\n", "stderr": ""},
     })  # fmt: skip
     daemon.event("claude-code", "SessionEnd", {**base, "reason": "other"})
-    daemon.wait(lambda: len(daemon.lines("done")) > done, "the session is closed")
-    return next(x["data"]["session"] for x in daemon.lines("observation") if x["data"].get("native_session") == session)
+    ours = next(x["data"]["session"] for x in daemon.lines("observation") if x["data"].get("native_session") == session)
+    daemon.wait(lambda: ours in [x["data"]["session"] for x in daemon.lines("done")], "the session is closed")
+    return ours
 
 
 def write(daemon, title, body, **more):
@@ -50,20 +50,12 @@ def committed(daemon):
     daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "everything is committed")
 
 
-def lines(daemon):
-    """Every journal line, from sealed segments too."""
-    found = []
-    for path in sorted(daemon.data.journal.rglob("*.jsonl*")):
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        found += [json.loads(row) for row in raw.splitlines()]
-    return sorted(found, key=lambda line: line["seq"])
-
-
 def is_right(daemon):
     """verify and doctor have nothing to say, git neither, and an index made anew equals the live one."""
+    committed(daemon)
     code = daemon.cli("verify", "--json")
     assert code.returncode == 0, code.stdout
-    assert git(daemon.data.wiki, "fsck", "--full") == "" and git(daemon.data.wiki, "status", "--porcelain") == ""
+    assert git(daemon.data.wiki, "fsck", "--full") == ""
     assert daemon.status()["problems"] == []
 
 
@@ -87,7 +79,7 @@ def test_a_forgotten_session_is_in_no_byte_and_the_rest_is_as_it_was(daemon, sho
     (daemon.data.rejects / "rejects.jsonl").write_text(
         json.dumps({"body": f'{{"session_id": "s1", "x": "{WORD}"}}'}) + "\n"
     )
-    before = [x for x in lines(daemon) if x["type"] == "observation" and x["data"]["session"] != session]
+    before = [x for x in daemon.lines() if x["type"] == "observation" and x["data"]["session"] != session]
 
     shown = daemon.cli("forget", "session", session)
     assert shown.returncode == 0 and "4  observation" in shown.stdout and holds(daemon)
@@ -95,8 +87,8 @@ def test_a_forgotten_session_is_in_no_byte_and_the_rest_is_as_it_was(daemon, sho
 
     assert not holds(daemon)
     assert receipt["found"] == {} and receipt["texts"] > 2 and receipt["counts"]["observation lines removed"] == 4
-    assert [x for x in lines(daemon) if x["type"] == "observation"] == before
-    assert {x["data"]["op"] for x in lines(daemon) if x["type"] == "purge"} == {"begin", "done"}
+    assert [x for x in daemon.lines() if x["type"] == "observation"] == before
+    assert {x["data"]["op"] for x in daemon.lines() if x["type"] == "purge"} == {"begin", "done"}
     assert any("restored, brings it back" in one for one in receipt["remains"])
     assert daemon.search(WORD) == [] and daemon.search("roses")
     with pytest.raises(AssertionError, match="no session"):
@@ -132,7 +124,7 @@ def test_a_forgotten_text_goes_from_names_pages_events_logs_and_history(daemon, 
     with daemon.data.log_file.open("a") as log:
         log.write(f"something of {WORD}\n")
     committed(daemon)
-    keys = {x["data"]["key"] for x in lines(daemon) if x["type"] == "observation" and "hash" in x["data"]}
+    keys = {x["data"]["key"] for x in daemon.lines() if x["type"] == "observation" and "hash" in x["data"]}
 
     plain = forget(daemon, "text", WORD)
 
@@ -149,7 +141,7 @@ def test_a_forgotten_text_goes_from_names_pages_events_logs_and_history(daemon, 
     assert daemon.get("/api/v1/page", page="About [redacted:forgotten]")["id"] == page["id"]
     assert "PLANT" not in dumped(daemon) and daemon.search("northern bed")
     # no digest of the text is left with the rest of it: those of the events were made anew with a key
-    assert not keys & {x["data"].get("key") for x in lines(daemon) if "[redacted:forgotten]" in json.dumps(x)}
+    assert not keys & {x["data"].get("key") for x in daemon.lines() if "[redacted:forgotten]" in json.dumps(x)}
     is_right(daemon)
     # the same event once more is known, though its own key is no longer there
     daemon.stop()
@@ -171,7 +163,7 @@ def test_a_forgotten_page_comes_back_by_a_persons_word_alone(daemon, shop):
 
     receipt = forget(daemon, "page", page["path"])
     assert not file.exists() and list(receipt["found"]) == ["wiki/.git (history)"]
-    assert page["path"] not in json.dumps(lines(daemon))
+    assert page["path"] not in json.dumps(daemon.lines())
 
     git(daemon.data.wiki, "checkout", old, "--", page["path"])
     daemon.wait(lambda: daemon.status()["wiki"]["held"], "the page is held")
@@ -183,12 +175,14 @@ def test_a_forgotten_page_comes_back_by_a_persons_word_alone(daemon, shop):
     done = daemon.cli("rescan", "--accept", page["path"])
     assert done.returncode == 0, done.stderr
     assert daemon.search(WORD, observations=False) and daemon.status()["wiki"]["held"] == {}
-    live = dumped(daemon)
     daemon.stop()
     shutil.rmtree(daemon.data.cache)
     daemon.start()
     daemon.wait(lambda: daemon.status()["index"]["state"] == "level", "the index is built")
-    assert daemon.search(WORD, observations=False) and dumped(daemon) == live
+    assert daemon.search(WORD, observations=False)
+    live = dumped(daemon)
+    daemon.cli("reindex")
+    assert dumped(daemon) == live
     assert file.read_bytes() == before
     committed(daemon)
     is_right(daemon)
@@ -198,6 +192,7 @@ def test_a_forgotten_page_comes_back_by_a_persons_word_alone(daemon, shop):
 def test_a_forgotten_project_goes_whole_from_sealed_segments_backups_and_packs(daemon, shop, tmp_path):
     work(daemon, shop)
     write(daemon, "Bulbs", f"The word of the bulbs is {WORD} for sure.\n")
+    daemon.event("generic", "note", {"text": "without a session", "cwd": str(shop)}, at=10**18, pid=7)
     elsewhere = repository(tmp_path / "elsewhere")
     daemon.event("generic", "note", {"session_id": "s9", "text": "what is elsewhere stays", "cwd": str(elsewhere)})
     committed(daemon)
@@ -218,15 +213,55 @@ def test_a_forgotten_project_goes_whole_from_sealed_segments_backups_and_packs(d
     assert f"backups/{archive.name}" in "".join(receipt["remains"])
     assert set(receipt["found"]) <= {f"backups/{archive.name}"}
     assert not (daemon.data.wiki / "default/shop").exists()
-    assert {x["data"]["text"] for x in lines(daemon) if x["type"] == "observation"} == {"what is elsewhere stays"}
+    assert {x["data"]["text"] for x in daemon.lines() if x["type"] == "observation"} == {"what is elsewhere stays"}
     again = daemon.cli("forget", "text", WORD, "--apply", "--backups")
     assert again.returncode in (0, 2)
     is_right(daemon)
+    again = daemon.event("generic", "note", {"text": "without a session", "cwd": str(shop)}, at=10**18, pid=7)
+    assert again[1]["reason"] == "it was forgotten"
     assert (
         daemon.event("generic", "note", {"session_id": "new", "text": "begin anew", "cwd": str(shop)})[1]["outcome"]
         == "stored"
     )
     assert (daemon.data.wiki / "default/shop/shop.md").exists()
+
+
+@pytest.mark.promise("P2.140")
+def test_capture_goes_on_while_something_is_forgotten_and_loses_and_doubles_nothing(daemon, shop):
+    with Load(daemon, 3) as load:
+        for number in range(3):
+            word = f"word-{number}-Zq7"
+            write(daemon, f"Bulbs {word}", f"The word of the bulbs is {word} for sure.\n")
+            assert load.enough.wait(20)
+            before = len(load.acknowledged)
+            forget(daemon, "text", word, history=True)
+            assert len(load.acknowledged) > before
+        daemon.kill()
+    daemon.start()
+    daemon.wait(lambda: daemon.status()["index"]["lag"] == 0, "the index is level")
+    check(daemon, load.acknowledged)
+    assert not holds(daemon, "Zq7")
+
+
+def test_a_forgotten_page_of_a_handoff_is_offered_no_more_and_not_made_again(daemon, shop):
+    work(daemon, shop)
+    committed(daemon)
+    (page,) = daemon.pages("*/*/handoffs/**/*.md")
+    (session,) = daemon.pages()
+    for path in (page, session):
+        forget(daemon, "page", path.relative_to(daemon.data.wiki).as_posix(), history=True)
+        assert [line for line in daemon.lines() if path.name in json.dumps(line)] == []
+    (handoff,) = daemon.get("/api/v1/handoffs", project="shop")["handoffs"]
+    assert (handoff["state"], handoff["title"]) == ("cancelled", "")
+
+    base = {"session_id": "s1", "cwd": str(shop)}
+    done = len(daemon.lines("done"))
+    daemon.event("claude-code", "SessionStart", {**base, "source": "resume"})
+    daemon.event("claude-code", "SessionEnd", {**base, "reason": "clear"})
+    daemon.wait(lambda: len(daemon.lines("done")) > done, "it is closed once more")
+
+    assert daemon.pages() == daemon.pages("*/*/handoffs/**/*.md") == []
+    is_right(daemon)
 
 
 KILLS = ("begun", "pages", "switched", "journal", "told")
@@ -246,7 +281,7 @@ def kill_at(daemon, where, steps):
         daemon.start()
         daemon.wait(lambda: not daemon.data.purge_pending.exists(), f"the purge is finished after {step}")
         assert not holds(daemon, word), step
-        done = [x["data"] for x in lines(daemon) if x["type"] == "purge" and x["data"]["op"] == "done"]
+        done = [x["data"] for x in daemon.lines() if x["type"] == "purge" and x["data"]["op"] == "done"]
         assert len(done) == number + 1, step
     committed(daemon)
     is_right(daemon)

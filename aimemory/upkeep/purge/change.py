@@ -29,6 +29,9 @@ OWN = frozenset((
 """Fields of a line that are ours, or name things; text that people and tools wrote is in the others."""
 
 _NEVER = ("purge", GONE)
+_SAID = ("title", "summary", "next_steps")
+"""What a handoff's line says of its work."""
+
 _MANY = 200
 _HEAD_BYTES = 4096
 
@@ -65,7 +68,8 @@ class Removal:
     """Sessions, projects and pages go as a whole, with the handoffs that carry them.
 
     natives: the harnesses' own ids of the sessions. folders: projects' places in the wiki. paths: pages, also under
-    former names. page_ids: `id` of those pages. seqs: `page` lines about them.
+    former names. page_ids: `id` of those pages. seqs: `page` lines about them. muted: handoffs that stay known, so that
+    they are not made again, without what they said. aliases: by path, what lines that stay call a page that goes.
     """
 
     sessions: frozenset[str] = frozenset()
@@ -76,16 +80,27 @@ class Removal:
     paths: frozenset[str] = frozenset()
     page_ids: frozenset[str] = frozenset()
     seqs: frozenset[int] = frozenset()
+    muted: frozenset[str] = frozenset()
+    aliases: Mapping[str, str] = field(default_factory=dict)
     versions: dict[Version, Version | None] = field(default_factory=dict)
 
     def may_concern(self, raw: bytes) -> bool:
-        ids = (*self.sessions, *self.projects, *self.handoffs, *self.paths)
+        ids = (*self.sessions, *self.projects, *self.handoffs, *self.muted, *self.paths)
         if len(ids) > _MANY or b'"type":"page"' in raw[:80] or b'"type":"project"' in raw[:80]:
             return True
         return any(_escaped(one) in raw for one in ids)
 
     def line(self, line: Line) -> dict[str, Any] | None:
-        return None if line.type not in _NEVER and self._goes(line) else line.data
+        if line.type in _NEVER:
+            return line.data
+        if self._goes(line):
+            return None
+        data = line.data
+        if line.type == "handoff" and data.get("handoff") in self.muted and any(name in data for name in _SAID):
+            data = {name: value for name, value in data.items() if name not in _SAID}
+        if (alias := self.aliases.get(data.get("page", ""))) is not None:
+            data = {**data, "page": alias}
+        return data
 
     def _goes(self, line: Line) -> bool:
         data, session = line.data, line.data.get("session")

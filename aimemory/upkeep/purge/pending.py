@@ -37,6 +37,8 @@ class Pending:
     handoffs: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    muted: list[str] = field(default_factory=list)
+    aliases: dict[str, str] = field(default_factory=dict)
     page_ids: list[str] = field(default_factory=list)
     seqs: list[int] = field(default_factory=list)
     needles: list[str] = field(default_factory=list)

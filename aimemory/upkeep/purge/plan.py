@@ -61,11 +61,15 @@ class Planner:
         self._clock = clock
 
     async def page(self, path: str, actor: Actor) -> Pending:
-        """A page and, where it is one of a handoff, that handoff's life. What a session recorded stays."""
+        """A page and, where it is one of a handoff, what that said. What a session recorded stays; so does that it was
+        closed and handed over, under a name that says nothing, since the page would be made again else."""
         if is_project_page(path):
             raise UserError(f"{path} declares its project. `aimemory forget project` forgets that as a whole.")
         handoffs = await self._reader.read(handoffs_to_forget(pages=[path]))
-        return await self._completed(self._new("page", actor, paths=[path], handoffs=list(handoffs)))
+        pending = self._new("page", actor, paths=[path], muted=list(handoffs))
+        folder = "/".join(path.split("/")[:2])
+        pending.aliases = {path: f"{folder}/forgotten-{self._forgotten.veil('path', path)[:12]}.md"}
+        return await self._completed(pending)
 
     async def session(self, session: str, actor: Actor, *, pages: bool) -> Pending:
         """A session's events, its page, its handoffs with theirs; with `pages` also those that it wrote itself."""
@@ -117,7 +121,8 @@ class Planner:
                 sessions=frozenset(pending.sessions), natives=frozenset(pending.natives),
                 projects=frozenset(pending.projects), handoffs=frozenset(pending.handoffs),
                 folders=tuple(pending.folders), paths=frozenset(pending.paths),
-                page_ids=frozenset(pending.page_ids), seqs=frozenset(pending.seqs),
+                page_ids=frozenset(pending.page_ids), seqs=frozenset(pending.seqs), muted=frozenset(pending.muted),
+                aliases=pending.aliases,
             )  # fmt: skip
         change.versions.update(pending.versions)  # type: ignore[arg-type]
         return change

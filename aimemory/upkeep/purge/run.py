@@ -21,6 +21,7 @@ from aimemory.index.purges import purge_lines
 from aimemory.journal.lines import Record
 from aimemory.journal.rewrite import Rewritten, rewrite, survey
 from aimemory.journal.segments import Journal
+from aimemory.model.handoff import HandoffId, HandoffOp, HandoffState, Party
 from aimemory.model.ids import SessionId, page_version
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor
@@ -31,6 +32,7 @@ from aimemory.store.committer import Change as Commit
 from aimemory.store.committer import Committer, author_of
 from aimemory.store.forgotten import Forgotten
 from aimemory.store.pages import Pages
+from aimemory.store.places import Places
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
@@ -79,7 +81,7 @@ class Purge:
         reader: Reader, committer: Committer, pages: Pages, projects: Projects, claims: Claims, sessions: Sessions,
         forgotten: Forgotten, planner: Planner, clock: Clock, segments: asyncio.Lock,
         drain: Callable[[], Awaitable[object]], change_of: Callable[[Pending], Awaitable[Change]],
-        reload: Callable[[], None],
+        reload: Callable[[], None], making: Places,
     ) -> None:  # fmt: skip
         self._data = data
         self._files = files
@@ -99,6 +101,7 @@ class Purge:
         self._drain = drain
         self._change_of = change_of
         self._reload = reload
+        self._making = making
         self._lock = asyncio.Lock()
         self.problem: str | None = None
 
@@ -143,7 +146,8 @@ class Purge:
 
     async def _carry_out(self, pending: Pending) -> Receipt:
         try:
-            receipt = await self._all_steps(pending)
+            async with self._making.changed():  # nobody makes a page meanwhile of what goes
+                receipt = await self._all_steps(pending)
         except (AimemoryError, OSError) as error:
             self.problem = f"Something is only partly taken out: {error} It is tried again."
             raise
@@ -156,6 +160,8 @@ class Purge:
             await self._drain()
         except (AimemoryError, OSError):  # what can't be filed now stays spooled, and is changed there
             pass
+        for name in pending.muted:
+            await self._withdraw(HandoffId(name), pending)
         past, removed = Prepared(), list[str]()
         for number in range(_ROUNDS):
             pending = await self._planner.renewed(pending) if number else pending
@@ -191,6 +197,14 @@ class Purge:
         return receipt
 
     # -- steps -------------------------------------------------------------------------------------------------------
+
+    async def _withdraw(self, handoff: HandoffId, pending: Pending) -> None:
+        """A handoff whose page is forgotten is offered no more; who has taken it goes on."""
+        known = await self._claims.find(handoff)
+        if known is not None and known.state is HandoffState.OPEN:
+            about = sanitize_tree({"why": "its page was forgotten"})
+            by = Party(None, None, pending.user, pending.machine)
+            await self._claims.note(HandoffOp.CANCEL, handoff, by, about, must=False)
 
     async def _begin(self, pending: Pending) -> int:
         """Leave the segment that is being written; returns the number before which lines may be rewritten."""

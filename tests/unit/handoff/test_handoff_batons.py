@@ -11,6 +11,7 @@ from aimemory.model.handoff import Handoff, HandoffOp, HandoffState, Offer, Part
 from aimemory.model.observation import Observation
 from aimemory.model.protocols import TaskPulse
 from aimemory.model.scope import Actor
+from aimemory.store.places import Places
 
 NOW_NS = 10**15
 PULSE = TaskPulse("batons", lambda: NOW_NS, started_ns=0)
@@ -98,7 +99,13 @@ class Pages:
 def batons(claims, receiver=RECEIVER):
     pages = Pages()
     made = Batons(
-        claims=claims, handover=pages, reader=Index(receiver), actor=Actor("ada", "m"), clock=Clock(), expire_days=14
+        claims=claims,
+        handover=pages,
+        reader=Index(receiver),
+        actor=Actor("ada", "m"),
+        clock=Clock(),
+        expire_days=14,
+        making=Places(),
     )
     return made, pages
 

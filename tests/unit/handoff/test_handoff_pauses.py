@@ -42,7 +42,7 @@ def test_attempts_get_rarer_while_they_fail_and_an_end_is_tried_at_once(monkeypa
     async def story():
         closer = Refused(**dict.fromkeys((
             "writer", "projector", "pages", "projects", "sessions", "processes", "actor", "title_of", "home", "generated",
-            "handover", "claims",
+            "handover", "claims", "making",
         )), reader=Reader(), clock=SystemClock(), idle_ns=10)  # fmt: skip
         running = asyncio.create_task(closer.run(TaskPulse("closer", SystemClock().now_ns, started_ns=0)))
 
