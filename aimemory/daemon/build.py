@@ -231,6 +231,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
     async def sweep(pulse: Pulse) -> None:
         await closer.sweep()
 
+    async def look_at_index(pulse: Pulse) -> None:
+        projector.look()
+
     async def finish_refiling(pulse: Pulse) -> None:
         await refiling.finish_what_failed()
 
@@ -261,7 +264,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     automatic = Automatic(_backup_plan(config, actor.machine), clock)
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("deeds", 2, audit.drain), Job("sessions", 5, sweep),
-        Job("refiling", 5, finish_refiling),
+        Job("refiling", 5, finish_refiling), Job("index", 5, look_at_index),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
         Job("backup", 5, automatic.step), Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
     ])  # fmt: skip

@@ -85,7 +85,7 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         found.append(
             f"The journal ended in a torn write ({parts.journal.torn_bytes} bytes), which was cut off at start."
         )
-    found += [f"Damage: {what}" for what in parts.projector.damage]
+    found += [f"Damage: {what}" for what in (*parts.journal.damage, *parts.projector.damage)]
     if parts.committer.problem:
         found.append(f"Pages wait for a commit: {parts.committer.problem}")
     try:

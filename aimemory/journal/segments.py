@@ -19,6 +19,7 @@ from aimemory.journal.lines import BadLine, Line, decode, encode, last_of
 from aimemory.model.protocols import instant
 
 _TAIL_BYTES = 8 << 20
+_DAMAGE_KEPT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class Journal:
     """The append end of the journal.
 
     next_seq: the number the next line gets. segment_bytes: size at which a new segment is begun.
-    torn_bytes: what `open` cut from the end of the last segment: a write that was never acknowledged.
+    torn_bytes: what `open` cut from the end of the last segment: a write that was never acknowledged. damage: what
+    happened to segments since, in sentences.
     """
 
     def __init__(self, root: Path, segment_bytes: int, now_ns: Callable[[], int]) -> None:
@@ -89,6 +91,7 @@ class Journal:
         self._size = 0
         self.next_seq = 1
         self.torn_bytes = 0
+        self.damage: list[str] = []
 
     @property
     def last_seq(self) -> int:
@@ -153,7 +156,7 @@ class Journal:
         month = instant(self._now_ns()).strftime("%Y/%m")
         if self._file is not None and self._path is not None:
             same = month <= str(self._path.parent.relative_to(self._root))
-            if self._size < self._segment_bytes and (same or self._size == 0):
+            if self._size < self._segment_bytes and (same or self._size == 0) and self._is_in_place(self._file):
                 return self._file
             self.close()
         folder = self._root / month
@@ -167,6 +170,19 @@ class Journal:
         for made in (folder, folder.parent, self._root):
             datadir.sync_dir(made)
         return self._file
+
+    def _is_in_place(self, file: BinaryIO) -> bool:
+        """Whether the open segment still has its name: what is written into one that somebody removed is gone."""
+        assert self._path is not None
+        try:
+            found, held = self._path.stat(), os.fstat(file.fileno())
+        except FileNotFoundError:
+            found, held = None, None
+        if found is not None and held is not None and os.path.samestat(found, held):
+            return True
+        self.damage.append(f"{self._path} was removed or replaced while it was written; a new segment was begun.")
+        del self.damage[:-_DAMAGE_KEPT]
+        return False
 
     def _recover(self, path: Path) -> None:
         size = path.stat().st_size

@@ -124,6 +124,10 @@ class Committer:
         """Which of these pages HEAD lacks or has with other content."""
         return list(await self._in_thread(lambda: self._open_repo().differing(paths)))
 
+    async def tracked(self) -> list[str]:
+        """All pages that HEAD holds."""
+        return list(await self._in_thread(lambda: self._open_repo().tracked()))
+
     async def past(self, path: str, limit: int) -> list["Past"]:
         """The committed versions of a page, newest first, what waits included if the repository takes it now."""
         try:

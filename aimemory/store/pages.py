@@ -366,8 +366,18 @@ class Pages:
         return len(missing) + await self._commit_deletions()
 
     async def _commit_deletions(self) -> int:
-        """Queue the deletions of ours that HEAD doesn't know of, since a crash cut their commits off."""
+        """Queue the deletions that HEAD doesn't know of, since a crash or a stop cut their commits off.
+
+        Those of ours stand in the journal; those by hand are known from HEAD alone once their row is gone. A tree that
+        looks emptied by accident is left.
+        """
         gone = await self._reader.read(deleted())
+        tracked = await self._committer.tracked()
+        left = await self.existing(tracked)
+        by_hand = [path for path in tracked if path not in left and path not in gone]
+        if self.last.problem is None and (left or len(by_hand) <= _FEW):
+            for path in by_hand:
+                self._committer.add(Change(path, None, *author_of(self._actor), "Delete by hand"))
         there = await self.existing(list(gone))
         paths = await self._committer.differing([path for path in gone if path not in there])
         for path in paths:

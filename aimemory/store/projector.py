@@ -64,6 +64,7 @@ class Projector:
         self._rebuilding = asyncio.Lock()
         self._after_rebuild: Callable[[], Awaitable[None]] = _nothing
         self.applied_seq = 0
+        self._opened: dict[Path, tuple[int, int]] = {}
         self.damage: list[str] = []
         self.state = "closed"
 
@@ -80,6 +81,7 @@ class Projector:
             await self._in_thread(lambda: set_aside(self._path))
             self._db = await self._in_thread(lambda: open_writer(self._path))
             self.applied_seq, existed = 0, False
+        self._remember_files()
         self.state = "level"
         return existed
 
@@ -226,6 +228,33 @@ class Projector:
                 break
         return applied
 
+    def look(self) -> None:
+        """Whether the file that is open still has its name, and SQLite's side file too; else have it built anew.
+
+        What is written into a file that somebody removed, or put another in the place of, is gone with this process,
+        and a second opening would see another state than the first.
+        """
+        if self._db is None or self._wanted or self._rebuilding.locked():
+            return
+        for path, known in self._opened.items():
+            try:
+                found = path.stat()
+            except FileNotFoundError:
+                found = None
+            if found is None or (found.st_dev, found.st_ino) != known:
+                self.note_damage(f"{path.name} was removed or replaced while it was in use; the index is built anew.")
+                self.ask_rebuild()
+                return
+
+    def _remember_files(self) -> None:
+        """Which files belong to the connection that was opened just now."""
+        self._opened = {}
+        for suffix in ("", "-wal"):
+            path = self._path.with_name(self._path.name + suffix)
+            if path.exists():
+                found = path.stat()
+                self._opened[path] = (found.st_dev, found.st_ino)
+
     # -- rebuilding --------------------------------------------------------------------------------------------------
 
     async def rebuild(self, progress: Progress) -> None:
@@ -244,6 +273,7 @@ class Projector:
             finally:
                 self.state = "rebuilding" if self._wanted else "level"
             self._queue.clear()
+            self._remember_files()
             self._behind = True
             self.applied_seq = applied
             self._moved.set()

@@ -137,7 +137,10 @@ class Ledger:
             return not self.daemon.status()["git"]["waiting"] and git(wiki, "status", "--porcelain") == ""
 
         wiki = self.daemon.data.wiki
-        self.daemon.wait(is_clean, "everything is committed")
+        try:
+            self.daemon.wait(is_clean, "everything is committed", 40)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {git(wiki, 'status', '--porcelain')} {self.daemon.status()}") from None
 
     def check_quickly(self) -> None:
         """Journal and pages: what can be seen without stopping anything."""
