@@ -15,6 +15,7 @@ from aimemory.config import Config, load_config, load_place
 from aimemory.datadir import lock_holder
 from aimemory.doctor.known import state_data, states
 from aimemory.errors import AimemoryError, Unavailable, UserError
+from aimemory.upkeep.disk import size_text
 
 _STOP_LIMIT_S = 8.0
 
@@ -212,6 +213,10 @@ def _print_status(found: dict[str, Any]) -> None:
     click.echo(
         f"spool    {found['spool'].get('events', '?')} events waiting, {found['spool'].get('rejects', '?')} rejected"
     )
+    if disk := found["disk"]:
+        budget = f" of {size_text(disk['budget'])}" if disk["budget"] else ""
+        parts = ", ".join(f"{name} {size_text(size)}" for name, size in disk["parts"].items() if size)
+        click.echo(f"disk     {size_text(disk['total'])}{budget}: {parts}")
     for harness, counts in found["capture"].items():
         numbers = ", ".join(f"{counts[k]} {k.replace('_', ' ')}" for k in counts if isinstance(counts[k], int))
         last = counts["last"].get("stored", {})

@@ -26,6 +26,7 @@ from aimemory.daemon.reindex import reindex
 from aimemory.daemon.status import status_of
 from aimemory.doctor.all import examine
 from aimemory.doctor.situation import look
+from aimemory.errors import Unavailable
 from aimemory.handoff import lifecycle
 from aimemory.handoff.batons import Batons
 from aimemory.handoff.closing import Closer
@@ -75,12 +76,14 @@ from aimemory.store.relink import Relinking
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic, Plan
+from aimemory.upkeep.disk import measure
 from aimemory.upkeep.listings import Listings
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.scheduler import Job, Scheduler
 from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.pack import Packed, loose_count, pack
 
 
 def build(config: Config, tightened: list[str]) -> Parts:
@@ -108,8 +111,8 @@ def build(config: Config, tightened: list[str]) -> Parts:
     reader = Reader(data.index, damaged)
     projector = Projector(data.index, data.journal, take_pages(files, forget_key), dedupe.applied, reader.held)
     writer = Writer(journal, projector.feed)
-    audit = AuditLog(writer, data.deeds, clock)
-    committer = Committer(data.wiki, clock)
+    audit = AuditLog(writer, data.deeds, clock, actor)
+    committer = Committer(data.wiki, clock, audit.committed)
     pages = Pages(
         files=files,
         writer=writer,
@@ -119,7 +122,6 @@ def build(config: Config, tightened: list[str]) -> Parts:
         clock=clock,
         actor=actor,
         forgotten=forgotten,
-        by_hand=audit.by_hand,
     )
     conflicts = Conflicts(data.conflicts, clock)
     conflicts.load()
@@ -262,11 +264,33 @@ def build(config: Config, tightened: list[str]) -> Parts:
         pages=pages, projects=projects, reader=reader, clock=clock, actor=actor, quiet_s=config.wiki.listing_seconds
     )
     automatic = Automatic(_backup_plan(config, actor.machine), clock)
+
+    async def pack_git(pulse: Pulse) -> None:
+        problems: list[Unavailable] = []
+
+        def work() -> Packed:
+            try:
+                return pack(data.wiki, at_least=config.storage.git_loose)
+            except Unavailable as error:
+                problems.append(error)
+                raise
+
+        if await asyncio.to_thread(loose_count, data.wiki) >= config.storage.git_loose or state.packed is None:
+            state.packed = await committer.alone(work, Packed())
+            if problems:
+                raise problems[0]
+
+    async def measure_disk(pulse: Pulse) -> None:
+        folder = Path(config.backup.folder) if config.backup.folder else None
+        state.usage = await asyncio.to_thread(measure, data.root, config.storage.budget, folder)
+
     scheduler = Scheduler([
         Job("spool", 2, drain_spool), Job("deeds", 2, audit.drain), Job("sessions", 5, sweep),
         Job("refiling", 5, finish_refiling), Job("index", 5, look_at_index),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
         Job("backup", 5, automatic.step), Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
+        Job("pack", 600, pack_git),
+        Job("disk", 600, measure_disk),
     ])  # fmt: skip
 
     callers = CallerSessions(reader, projects, processes)

@@ -32,8 +32,10 @@ from aimemory.store.relink import Relinking
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic
+from aimemory.upkeep.disk import Usage
 from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.scheduler import Scheduler
+from aimemory.wiki.pack import Packed
 
 
 @dataclass
@@ -45,6 +47,8 @@ class State:
     pulses: dict[str, TaskPulse] = field(default_factory=dict)
     endpoint: dict[str, Any] = field(default_factory=dict)
     spool: dict[str, Any] = field(default_factory=dict)
+    usage: Usage | None = None
+    packed: Packed | None = None
     background: list[asyncio.Task[None]] = field(default_factory=list)
 
 

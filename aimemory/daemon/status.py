@@ -44,6 +44,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
             "conflicts": len(parts.conflicts.unsettled), "conflicts_dropped": parts.conflicts.dropped,
         },
         "spool": state.spool,
+        "disk": state.usage.as_data() if state.usage is not None else {},
         "backup": parts.automatic.as_data(),
         "capture": parts.counters.as_data(),
         "tasks": [_task(pulse, now) for pulse in state.pulses.values()],
@@ -98,6 +99,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         found.append(parts.pages.last.problem)
     found += [_held(path, kinds) for path, kinds in parts.pages.held.items()]
     found += _conflicts(parts)
+    if state.usage is not None and (problem := state.usage.warning()):
+        found.append(problem)
     if problem := parts.automatic.problem():
         found.append(problem)
     if parts.watcher.problem:

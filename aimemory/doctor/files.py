@@ -9,6 +9,7 @@ from pathlib import Path
 from aimemory.datadir import DataDir
 from aimemory.doctor.finding import Finding, Level, Situation
 from aimemory.doctor.launchers import check_launchers
+from aimemory.upkeep.disk import measure, size_text
 
 _MIN_FREE = 500 << 20
 _MIN_FREE_INODES = 10_000
@@ -29,6 +30,7 @@ def check_files(situation: Situation) -> Iterator[Finding]:
     yield _owner(data)
     yield _writable(data)
     yield _room(data)
+    yield _budget(situation)
     yield from _down(data, situation)
     yield from _spool(data, situation)
     yield from _rejects(data)
@@ -107,6 +109,21 @@ def _room(data: DataDir) -> Finding:
             "files.room", Level.WARNING, f"The disk has little {what} left.", seen, fix="Free some room on it."
         )
     return Finding("files.room", Level.OK, "The disk has room.", seen)
+
+
+def _budget(situation: Situation) -> Finding:
+    """Looked at anew: the daemon's own look may be ten minutes old, or there is no daemon."""
+    config = situation.config
+    folder = Path(config.backup.folder) if config.backup.folder else None
+    usage = measure(config.data.root, config.storage.budget, folder)
+    seen = ", ".join(f"{name} {size_text(size)}" for name, size in usage.parts.items() if size)
+    if usage.is_much:
+        of = f"{size_text(usage.total)} of its {size_text(usage.budget)}"
+        return Finding(
+            "files.budget", Level.WARNING, f"The memory takes {of}; nothing is deleted by itself.", seen,
+            fix="Raise [storage] budget, remove old backups, or: aimemory forget",
+        )  # fmt: skip
+    return Finding("files.budget", Level.OK, f"The memory takes {size_text(usage.total)}.", seen)
 
 
 def _down(data: DataDir, situation: Situation) -> Iterator[Finding]:

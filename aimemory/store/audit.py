@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from aimemory.errors import AimemoryError
 from aimemory.journal.lines import Record
 from aimemory.model.protocols import Clock, Pulse
 from aimemory.model.scope import Actor
 from aimemory.privacy import sanitize_tree
+from aimemory.store.committer import DELETED_BY_HAND, EDITED_BY_HAND, Change
 from aimemory.store.outside import waiting_deeds
 from aimemory.store.writer import Writer
 
@@ -22,8 +24,9 @@ _NAMED = 50
 class AuditLog:
     """Writes `audit` lines; takes in what the command line left."""
 
-    def __init__(self, writer: Writer, deeds: Path, clock: Clock) -> None:
+    def __init__(self, writer: Writer, deeds: Path, clock: Clock, actor: Actor) -> None:
         self._writer = writer
+        self._actor = actor
         self._deeds = deeds
         self._clock = clock
 
@@ -33,15 +36,20 @@ class AuditLog:
         data = sanitize_tree({"op": op} | {k: v for k, v in who.items() if v is not None} | dict(about))
         await self._writer.record(Record("audit", self._clock.now_ns(), data))
 
-    async def by_hand(self, op: str, paths: Sequence[str], actor: Actor) -> None:
-        """Pages that a person changed or removed outside of us: a line each, so that one can be forgotten; of many
-        together the rest is a number."""
-        who = {"op": op, "user": actor.user, "machine": actor.machine}
-        said: list[dict[str, Any]] = [who | {"path": path} for path in sorted(paths)[:_NAMED]]
-        if len(paths) > _NAMED:
-            said.append(who | {"and_more": len(paths) - _NAMED})
+    async def committed(self, changes: Sequence[Change]) -> None:
+        """Of a commit, what a person did outside of us: a line a page, so that one can be forgotten; of many together
+        the rest is a number. Where the journal takes nothing just then, git alone has it, under the person's name."""
+        said: list[dict[str, Any]] = []
+        for summary, op in ((EDITED_BY_HAND, "edit-by-hand"), (DELETED_BY_HAND, "delete-by-hand")):
+            who = {"op": op, "user": self._actor.user, "machine": self._actor.machine}
+            paths = [change.path for change in changes if change.summary == summary]
+            said += [who | {"path": path} for path in sorted(paths)[:_NAMED]]
+            said += [who | {"and_more": len(paths) - _NAMED}] if len(paths) > _NAMED else []
         now = self._clock.now_ns()
-        await asyncio.gather(*(self._writer.submit(Record("audit", now, sanitize_tree(one))) for one in said))
+        try:
+            await asyncio.gather(*(self._writer.submit(Record("audit", now, sanitize_tree(one))) for one in said))
+        except AimemoryError:
+            return
 
     async def drain(self, pulse: Pulse) -> None:
         """Take in what waits. A kill between line and file gives the line twice, with one id; readers count it once."""

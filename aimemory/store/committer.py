@@ -5,7 +5,7 @@ durable already, so a lost queue costs nothing: the next walk finds what HEAD la
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,9 @@ from aimemory.model.scope import Actor
 from aimemory.wiki.repo import PageCommit, WikiRepo
 
 T = TypeVar("T")
+
+EDITED_BY_HAND, DELETED_BY_HAND = "Edit by hand", "Delete by hand"
+"""Summaries of what somebody did outside of us."""
 
 _GROUP_S = 1.0
 _RETRY_S = 5.0
@@ -51,8 +54,12 @@ def author_of(actor: Actor) -> tuple[str, str]:
 class Committer:
     """Takes changes and commits them; `flush` does it now."""
 
-    def __init__(self, root: Path, clock: Clock) -> None:
+    def __init__(
+        self, root: Path, clock: Clock, on_commit: Callable[[Sequence[Change]], Awaitable[None]] | None = None
+    ) -> None:
+        """on_commit: awaited with the changes of each commit that was made; what HEAD held already makes none."""
         self._root = root
+        self._on_commit = on_commit
         self._repo: WikiRepo | None = None
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="committer")
@@ -101,8 +108,10 @@ class Committer:
             left = batch
             try:
                 for group in _by_author(batch):
-                    await self._in_thread(partial(self._commit, group))
+                    made = await self._in_thread(partial(self._commit, group))
                     left = left[len(group) :]
+                    if made and self._on_commit is not None:
+                        await self._on_commit(group)
                     self._unsynced |= {c.path for c in group}
                 if self._unsynced or not self._in_step:
                     paths = sorted(self._unsynced)
@@ -200,13 +209,14 @@ class Committer:
             await self._in_thread(repo.close)
         self._thread.shutdown(wait=True)
 
-    def _commit(self, group: list[Change]) -> None:
+    def _commit(self, group: list[Change]) -> bool:
         latest = {change.path: change.content for change in group}
         head = self._open_repo().commit(
             latest, author_name=group[0].user, author_email=group[0].email, message=_message(group),
             when_ns=self._clock.now_ns(),
         )  # fmt: skip
         self.head = head or self.head
+        return head is not None
 
 
 def _by_author(batch: list[Change]) -> list[list[Change]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from aimemory import points
-from aimemory.errors import AimemoryError, Conflict, Damaged, NotFound, Unavailable, UserError
+from aimemory.errors import Conflict, Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import deleted, written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, stats_of, touch_pages, upsert_pages
 from aimemory.index.purges import accepted
@@ -20,7 +20,7 @@ from aimemory.model.ids import ProjectId, Version, page_version
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor
 from aimemory.privacy import Sanitized, sanitize, sanitize_tree
-from aimemory.store.committer import Change, Committer, author_of
+from aimemory.store.committer import DELETED_BY_HAND, EDITED_BY_HAND, Change, Committer, author_of
 from aimemory.store.forgotten import Forgotten
 from aimemory.store.pagerows import (
     Folders,
@@ -66,9 +66,7 @@ class Pages:
     def __init__(
         self, *, files: WikiFiles, writer: Writer, projector: Projector, reader: Reader, committer: Committer,
         clock: Clock, actor: Actor, forgotten: Forgotten,
-        by_hand: Callable[[str, Sequence[str], Actor], Awaitable[None]],
     ) -> None:  # fmt: skip
-        """by_hand: told of pages that somebody changed (`edit`) or removed outside of us."""
         self._files = files
         self._forgotten = forgotten
         self._accepted: dict[str, str] = {}
@@ -78,7 +76,6 @@ class Pages:
         self._committer = committer
         self._clock = clock
         self._actor = actor
-        self._by_hand = by_hand
         self._asked = self._served = 0
         self._walk = asyncio.Lock()
         self._held: dict[str, str] = {}
@@ -361,7 +358,7 @@ class Pages:
             if by is not None and by.is_ours(version):
                 self._commit(path, raw, Actor(by.user or self._actor.user, self._actor.machine), "Add")
             else:
-                self._commit(path, raw, self._actor, "Edit by hand")
+                self._commit(path, raw, self._actor, EDITED_BY_HAND)
                 self._on_edit(path, raw)
         return len(missing) + await self._commit_deletions()
 
@@ -437,7 +434,7 @@ class Pages:
         """New and changed files: index them, and commit those that a person changed. Returns how many those are."""
         writes = await self._reader.read(written(list(seen)))
         changed: list[tuple[str, bytes]] = []
-        by_hand: list[str] = []
+        by_hand = 0
         same: list[tuple[str, int, int]] = []
         for path, before in seen.items():
             try:
@@ -454,21 +451,13 @@ class Pages:
             changed.append((path, raw))
             last = writes.get(path)
             if last is None or not last.is_ours(version):
-                by_hand.append(path)
-                self._commit(path, raw, self._actor, "Edit by hand")
+                by_hand += 1
+                self._commit(path, raw, self._actor, EDITED_BY_HAND)
                 self._on_edit(path, raw)
         if same:
             await self._projector.execute(lambda db: touch_pages(db, same))
         await self._index(changed, stats)
-        await self._tell_by_hand("edit-by-hand", by_hand)
-        return len(by_hand)
-
-    async def _tell_by_hand(self, op: str, paths: Sequence[str]) -> None:
-        try:
-            if paths:
-                await self._by_hand(op, [sanitize(path).value for path in paths], self._actor)
-        except AimemoryError:
-            pass  # no room, or a stop: the commit has it under the person's name
+        return by_hand
 
     def _commit(self, path: str, raw: bytes, actor: Actor, summary: str) -> None:
         """Queue a commit, unless something in the page or its name looks like a secret, or a conflict of git's is left
@@ -489,8 +478,7 @@ class Pages:
         await self._unindex(removed)
         for path in removed:
             self._held.pop(path, None)
-            self._committer.add(Change(path, None, *author_of(self._actor), "Delete by hand"))
-        await self._tell_by_hand("delete-by-hand", removed)
+            self._committer.add(Change(path, None, *author_of(self._actor), DELETED_BY_HAND))
         return len(removed)
 
     def _touch(self, paths: Iterable[str]) -> None:

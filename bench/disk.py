@@ -1,0 +1,147 @@
+"""Bytes on the disk: per 1,000 sessions, and after a synthetic year of one busy developer, packed. Also what packing costs.
+
+    python bench/disk.py [--sessions N] [--year]
+
+A real writer, wiki, git and index, driven without HTTP: N sessions of 60 events each (a prompt, 55 tool calls with outputs
+of source files of this Python, answers), each closed into a session page and a handoff. `--year`: 7,300 sessions (20 a day)
+of 20 events. Sizes are those of the disk's blocks.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import sqlite3
+import sysconfig
+import tempfile
+import time
+from pathlib import Path
+
+from aimemory.config import load_config
+from aimemory.daemon.build import build
+from aimemory.journal.lines import Record
+from aimemory.journal.segments import seal
+from aimemory.model.protocols import TaskPulse
+from aimemory.privacy import sanitize, sanitize_tree
+from aimemory.store.actor import load_actor
+from aimemory.upkeep.disk import measure, size_text
+from aimemory.wiki.pack import pack
+
+SECOND = 10**9
+START = 1_796_000_000 * SECOND
+
+
+def texts():
+    """Source files of the standard library, for outputs that compress as real ones do."""
+    folder = Path(sysconfig.get_paths()["stdlib"])
+    found = [path.read_text("utf-8", "replace") for path in sorted(folder.glob("*.py"))[:150]]
+    return [text for text in found if len(text) > 6000]
+
+
+def session(number, events, sources, chance, actor):
+    """One session's journal lines, with times a minute apart."""
+    at = START + number * 4320 * SECOND  # 20 a day
+    sid = f"{number:032x}"
+    base = {"session": sid, "project": "p", "user": actor.user, "machine": actor.machine, "harness": "claude-code",
+            "native_session": f"native-{number}", "cwd": "/srv/app"}  # fmt: skip
+    for turn in range(events):
+        source = chance.choice(sources)
+        cut = chance.randrange(len(source) - 4200)
+        data = base | {"id": f"{sid}{turn:04x}", "key": f"k{sid}{turn:04x}"}
+        if turn % 20 == 0:
+            data |= {"kind": "prompt", "event": "UserPromptSubmit", "prompt": " ".join(source[cut : cut + 300].split())}
+        elif turn % 20 == 19:
+            data |= {"kind": "turn-end", "event": "Stop", "message": source[cut : cut + 900]}
+        else:
+            data |= {"kind": "post-tool", "event": "PostToolUse", "tool": "Bash", "command": f"sed -n '{cut}p' src/a{turn}.py",
+                     "output": source[cut : cut + chance.choice((60, 200, 700, 4000))], "failed": False}  # fmt: skip
+        yield Record("observation", at + turn * 60 * SECOND, sanitize_tree(data))
+
+
+async def fill(root, sessions, events):
+    config = load_config({"AIMEMORY_DATA_DIR": str(root), "HOME": str(root), "USER": "bench"})
+    config.data.create()
+    parts = build(config, [])
+    actor, chance, sources = load_actor(config), random.Random(1), texts()
+    parts.journal.open()
+    await parts.projector.open()
+    await parts.projects.load()
+    tasks = [
+        asyncio.create_task(run(TaskPulse(name)))
+        for name, run in (("projector", parts.projector.run), ("committer", parts.committer.run))
+    ]
+    for number in range(sessions):
+        await asyncio.gather(*(parts.writer.submit(line) for line in session(number, events, sources, chance, actor)))
+        body = "\n".join(" ".join(chance.choice(sources)[i * 90 : i * 90 + 80].split()) for i in range(45))
+        for kind in ("sessions", "handoffs"):
+            path = f"default/app/{kind}/bench/2026/{number * 12 // sessions + 1:02d}/s{number:05d}-{kind[:-1]}.md"
+            page = f"---\ntype: {kind[:-1]}\nid: {kind[0]}{number:06d}\ntitle: Session {number}\n---\n\n# Session {number}\n\n{body}\n"
+            await parts.pages.write(path, sanitize(page), expected=None, actor=actor, summary="Close")
+        if number % 250 == 249:
+            await parts.projector.reached(parts.writer.last_seq)
+            await parts.committer.flush()
+            print(f"  {number + 1:,} sessions", flush=True)
+        elif number % 3 == 2:
+            await parts.committer.flush()  # about one commit a session page or two, as the committer groups them
+    await parts.projector.reached(parts.writer.last_seq)
+    await parts.committer.flush()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await parts.writer.close()
+    await parts.committer.close()
+    await parts.projector.close(parts.writer.last_seq)
+    await parts.reader.close()
+    return config
+
+
+def show(title, root):
+    usage = measure(root, 0)
+    parts = ", ".join(f"{name} {size_text(size)}" for name, size in usage.parts.items() if size > 100_000)
+    print(f"{title}: {size_text(usage.total)} ({parts})", flush=True)
+
+
+def free_pages(path):
+    db = sqlite3.connect(path)
+    try:
+        return db.execute("pragma freelist_count").fetchone()[0] / db.execute("pragma page_count").fetchone()[0]
+    finally:
+        db.close()
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--sessions", type=int, default=1000)
+    options.add_argument("--year", action="store_true")
+    given = options.parse_args()
+    sessions, events = (7300, 20) if given.year else (given.sessions, 60)
+    with tempfile.TemporaryDirectory(prefix="aimemory-bench-") as folder:
+        root = Path(folder) / "data"
+        began = time.monotonic()
+        config = asyncio.run(fill(root, sessions, events))
+        print(f"{sessions:,} sessions of {events} events in {time.monotonic() - began:.0f} s")
+        show("as written", root)
+        seal(config.data.journal)
+        slowest, rounds, began = 0.0, 0, time.monotonic()
+        while True:
+            before = time.monotonic()
+            done = pack(config.data.wiki, at_least=config.storage.git_loose)
+            if not done.loose and not done.merged:
+                break
+            rounds, slowest = rounds + 1, max(slowest, time.monotonic() - before)
+        took = time.monotonic() - began
+        show("packed and sealed", root)
+        packs = len(list((config.data.wiki / ".git/objects/pack").glob("*.pack")))
+        print(
+            json.dumps(
+                {"packing_s": round(took, 1), "rounds": rounds, "slowest_round_s": round(slowest, 1), "packs": packs}
+            )
+        )
+        print(f"index: {free_pages(config.data.index) * 100:.1f} % of its pages free")
+        before = time.monotonic()
+        measure(root, 0)
+        print(f"measuring took {time.monotonic() - before:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
