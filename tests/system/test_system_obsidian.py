@@ -126,3 +126,23 @@ def test_a_rename_changes_links_in_generated_pages_and_in_others_only_when_asked
     assert "-[[shop]] [[Shop|the shop]]" in changes["diff"]
     assert daemon.cli(*done["back"].split()[1:]).returncode == 0
     assert verdicts(daemon, two["path"])["[[shop]]"] == "page"
+
+
+@pytest.mark.promise("P9.156")
+def test_links_that_a_crash_left_behind_a_rename_are_changed_at_the_next_start(daemon, shop):
+    daemon.post("/api/v1/handoffs/begin", {"summary": "water the seeds", "project": "shop"})
+    mine = write(daemon, "Mine", "[[shop]]")
+    clean_tree(daemon)
+    (handoff,) = daemon.get("/api/v1/handoffs", project="shop")["handoffs"]
+    before = (daemon.data.wiki / handoff["page"]).read_bytes()
+    assert daemon.cli("project", "rename", "shop", "store", "--apply").returncode == 0
+    page = daemon.data.wiki / handoff["page"].replace("default/shop", "default/store")
+    after = page.read_bytes()
+    assert before != after == before.replace(b"[[shop]]", b"[[store]]")
+    daemon.kill()
+    page.write_bytes(before)  # as if the kill had come between the rename and the links
+
+    daemon.start()
+
+    daemon.wait(lambda: page.read_bytes() == after, "the link is changed")
+    assert "[[shop]]" in (daemon.data.wiki / mine["path"].replace("default/shop", "default/store")).read_text()
