@@ -140,7 +140,8 @@ def _row(t: dict[str, Any], version: Version, stat: Stat, folders: Folders) -> P
     folder = folder_of(path)
     front = t["front"]
     name = folder.rpartition("/")[2]
-    is_ours = is_listing(path) and LISTING_MARK in t["body"]  # it repeats other pages' titles, and would hide them
+    # A listing repeats other pages' titles and would hide them, also one that a merge of projects has put elsewhere.
+    is_ours = t["body"].rstrip().endswith(LISTING_MARK)
     project = ProjectId(name) if name in (UNFILED_FOLDER, GLOBAL_FOLDER) else folders.get(folder)
     return PageRow(
         path=path, id=PageId(t["id"]), kind=t["kind"], title="index" if is_ours else t["title"],
