@@ -48,6 +48,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("capture", "mode", str, "full", "full, metadata (names, times and outcomes only) or off.", choices=("full", "metadata", "off")),
     Option("capture", "prompt_bytes", int, 16384, "Cap of a prompt or answer, in bytes, after scrubbing.", 256, 1048576),
     Option("capture", "tool_bytes", int, 4096, "Cap of a tool's input and of its output, in bytes each, after scrubbing.", 256, 1048576),
+    Option("privacy", "pii", list, [], "Personal data to redact too: any of email, phone, iban, card, ip."),
+    Option("privacy", "allow", list, [], "Texts that are no secrets, whatever they look like; compared as a whole."),
+    Option("privacy", "patterns", dict, {}, "Own patterns, a name for each; see privacy.md."),
     Option("session", "idle_minutes", int, 30, "Silence after which a session is closed, in minutes.", 1, 10080),
     Option("brief", "chars", int, 6000, "Largest brief, in characters.", 500, 10000),
     Option("brief", "git_ms", int, 350, "Time for git probes in a brief, in milliseconds; later ones read as not checked.", 0, 10000),
@@ -84,6 +87,20 @@ class Capture:
     mode: Literal["full", "metadata", "off"]
     prompt_bytes: int
     tool_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """As it was given; `privacy.settings` checks what it means."""
+
+    pii: tuple[str, ...]
+    allow: tuple[str, ...]
+    patterns: Mapping[str, str]
+
+    def table(self) -> dict[str, object]:
+        """Plain values, empty where nothing is set."""
+        table: dict[str, object] = {"pii": list(self.pii), "allow": list(self.allow), "patterns": dict(self.patterns)}
+        return table if any(table.values()) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +155,7 @@ class Config:
     server: Server
     user: User
     capture: Capture
+    privacy: Privacy
     session: Session
     brief: Brief
     handoff: Handoff
@@ -209,6 +227,7 @@ def load_config(
         server=Server(**values["server"]),
         user=User(**values["user"]),
         capture=Capture(**values["capture"]),
+        privacy=Privacy(**values["privacy"]),
         session=Session(**values["session"]),
         brief=Brief(**values["brief"]),
         handoff=Handoff(**values["handoff"]),
@@ -288,7 +307,23 @@ def _unknown_variables(env: Mapping[str, str]) -> list[str]:
     ]
 
 
+def _collection(option: Option, value: Any) -> Any:
+    """A list of texts or a table of them; from a variable as TOML writes it (`["email", "iban"]`)."""
+    if isinstance(value, str):
+        try:
+            value = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            raise ValueError(f"{value!r} is not written as in TOML") from None
+    if option.type is list and isinstance(value, list | tuple) and all(isinstance(text, str) for text in value):
+        return tuple(value)
+    if option.type is dict and isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
+        return dict(value)
+    raise ValueError(f"{value!r} is not a {'list' if option.type is list else 'table'} of texts in quotes")
+
+
 def _typed(option: Option, value: Any) -> Any:
+    if option.type in (list, dict):
+        return _collection(option, value)
     if option.type is bool:
         if isinstance(value, bool):
             return value

@@ -52,6 +52,7 @@ class DataDir:
         self.backups: Path = root / "backups"
         self.connect_backups: Path = root / "backups" / "connect"
         self.folders_file: Path = root / "folders.json"
+        self.privacy_file: Path = root / "bin" / "privacy.json"
         self.edits: Path = root / "edits"
         self.conflicts: Path = root / "conflicts"
         self.forget_key: Path = root / "private" / "forget"

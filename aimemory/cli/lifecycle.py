@@ -15,6 +15,7 @@ from aimemory.config import Config, load_config, load_place
 from aimemory.datadir import lock_holder
 from aimemory.doctor.known import state_data, states
 from aimemory.errors import AimemoryError, Unavailable, UserError
+from aimemory.privacy import settings
 from aimemory.upkeep.disk import size_text
 
 _STOP_LIMIT_S = 8.0
@@ -29,6 +30,7 @@ def up(as_json: bool) -> None:
     Also takes back an earlier `aimemory down`, so that hooks may start the daemon by themselves again.
     """
     config = load_config()
+    settings.checked(config.privacy.table())  # said here, not in the log of a daemon that doesn't start
     config.data.down_marker.unlink(missing_ok=True)
     _units("start", config)
     client = Client(config)
@@ -62,6 +64,7 @@ def down() -> None:
 def restart() -> None:
     """Stop and start the daemon, for instance after an upgrade."""
     config = load_config()
+    settings.checked(config.privacy.table())
     _stop(config)
     config.data.down_marker.unlink(missing_ok=True)
     client = Client(config)
@@ -167,7 +170,7 @@ def _status_without_daemon(config: Config) -> dict[str, Any]:
 def _settings_problem() -> str | None:
     """What keeps a daemon from starting with these settings."""
     try:
-        load_config()
+        settings.checked(load_config().privacy.table())
     except AimemoryError as error:
         return str(error)
     return None

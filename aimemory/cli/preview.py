@@ -26,7 +26,7 @@ from aimemory.harness.registry import Registry, load_registry
 from aimemory.model.ids import ProjectId
 from aimemory.model.protocols import SystemClock, instant
 from aimemory.model.session import SessionState
-from aimemory.privacy import folders, sanitize
+from aimemory.privacy import folders, put_in_force, sanitize, settings
 from aimemory.privacy.capture import CaptureRules, stricter
 from aimemory.project.bounds import bounds_of
 from aimemory.project.resolve import Resolution, Resolver
@@ -67,6 +67,7 @@ def preview(directory: str | None, as_json: bool) -> None:
     if folder is None:
         raise UserError("The working directory does not exist any more. Name another one: aimemory preview DIR")
     config, registry = load_config(), load_registry()
+    put_in_force(settings.checked(config.privacy.table()))
     told = _Preview(config, registry, folder)
     told.read()
     text = told.text()

@@ -43,6 +43,8 @@ from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal, seal
 from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Pulse, SystemClock
+from aimemory.privacy import put_in_force
+from aimemory.privacy import settings as privacy_settings
 from aimemory.privacy.capture import CaptureRules, stricter
 from aimemory.privacy.folders import Folders
 from aimemory.privacy.worker import Worker
@@ -89,6 +91,7 @@ from aimemory.wiki.pack import Packed, loose_count, pack
 def build(config: Config, tightened: list[str]) -> Parts:
     """Build every part, bottom to top. Nothing runs yet; must be called on the event loop."""
     clock, data = SystemClock(), config.data
+    put_in_force(privacy_settings.checked(config.privacy.table()))
     actor = load_actor(config)
     files = WikiFiles(data.wiki)
     journal = Journal(data.journal, config.storage.segment_bytes, clock.now_ns)
@@ -187,7 +190,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         generated=generated, handover=handover, claims=claims, processes=processes, actor=actor, clock=clock,
         idle_ns=config.session.idle_minutes * 60_000_000_000, title_of=title_of, home=config.home, making=making,
     )  # fmt: skip
-    worker, counters, rejects = Worker(), Counters(clock), Rejects(data.rejects, clock)
+    worker, counters, rejects = Worker(config.privacy.table()), Counters(clock), Rejects(data.rejects, clock)
 
     def on_stored(outcome: Outcome) -> None:
         if outcome.session is None or outcome.event is None:

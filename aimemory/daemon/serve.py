@@ -19,6 +19,7 @@ from aimemory.index.events import keys_after, last_of_harnesses, stored_hashes
 from aimemory.index.purges import stored_purges
 from aimemory.install.launchers import write_launchers
 from aimemory.journal.lines import Line
+from aimemory.privacy import settings
 from aimemory.server.auth import Guard, load_token
 from aimemory.server.listen import Listener, inherited_socket, tcp_socket, unix_socket
 from aimemory.server.logs import set_up_logging
@@ -68,6 +69,7 @@ async def _run(config: Config, tightened: list[str], foreground: bool) -> None:
         await listener.open(sockets)
         _announce(parts, sockets)
         write_launchers(config.data, load_registry().reply_events(), spool_bytes=config.storage.spool_bytes)
+        _write_privacy_settings(config)
         log.info("started", extra={"pid": os.getpid(), "version": __version__, "data": str(config.data.root)})
         if foreground:
             print(f"aimemory {__version__} serves {config.data.root}; Ctrl-C stops it.", flush=True)  # noqa: T201
@@ -196,3 +198,12 @@ async def _stop(parts: Parts, supervisor: Supervisor, listener: Listener) -> Non
     await parts.committer.close()
     await asyncio.to_thread(parts.worker.close)
     log.info("stopped")
+
+
+def _write_privacy_settings(config: Config) -> None:
+    """For hooks that find no daemon; see `privacy.settings`."""
+    path, table = config.data.privacy_file, config.privacy.table()
+    if table:
+        datadir.write_atomic(path, settings.render(table))
+    else:
+        path.unlink(missing_ok=True)

@@ -31,6 +31,7 @@ def keep(call: "Call", status: int | None) -> None:
     told = capture_told(call.cwd)
     if told is not None and told.is_off:
         return
+    use_privacy_settings(call)
     spool = call.spool
     _make_folder(spool)
     try:
@@ -55,6 +56,16 @@ def keep(call: "Call", status: int | None) -> None:
             _write(call, rejects, content, Limits(REJECTS_BYTES, SPOOL_DAYS, DROPPED_FILE))
     except Exception:  # a full disk, or a fault of ours in the sanitiser: raw bytes are never an alternative
         add_counts(spool, DROPPED_FILE, {event_kind(call.event): 1})
+
+
+def use_privacy_settings(call: "Call") -> None:
+    """Sanitise by the settings that the daemon wrote at its last start, where there are any."""
+    path = f"{call.data}/bin/privacy.json"
+    if os.path.exists(path):
+        from aimemory.privacy import put_in_force, settings  # most have none, and this child is paid for by every event
+
+        if (rules := settings.read(path)) is not None:
+            put_in_force(rules)
 
 
 def open_breaker(call: "Call") -> None:

@@ -5,7 +5,7 @@ process are imported from their own modules by the daemon alone.
 """
 
 from aimemory.privacy.caps import cap_text, cap_tree
-from aimemory.privacy.rules import DEFAULT, RuleSet
+from aimemory.privacy.rules import DEFAULT, RuleSet, put_in_force
 from aimemory.privacy.sanitize import sanitize, sanitize_payload, sanitize_tree
 from aimemory.privacy.sanitized import Sanitized
 
@@ -15,6 +15,7 @@ __all__ = [
     "Sanitized",
     "cap_text",
     "cap_tree",
+    "put_in_force",
     "sanitize",
     "sanitize_payload",
     "sanitize_tree",

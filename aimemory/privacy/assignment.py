@@ -21,6 +21,7 @@ from aimemory.privacy.judge import (
     secret_part,
 )
 from aimemory.privacy.spans import Span
+from aimemory.privacy.values import is_type_name
 
 _CLOSE = r"(?:\\{0,3}[\"'`\]]|&quot;|&#3[49];|\*\*){0,3}"
 _TYPE = r"(?:(?:optional\[)?(?:str|string|bytes|&(?:'static )?str)\]?(?: ?\| ?none)?[ \t]{0,4}=(?!=)[ \t]{0,4})?"
@@ -62,6 +63,8 @@ _NO_NAME = r"[^A-Za-z0-9_.-]"
 _FIRST_WORD = r"(?i:api|access|secret|private|encryption|signing|license) (?!\n)"
 _GAP = r"[ \t]{1,4}"
 _LINE_LEAD = r"(?i)[ \t]*(?:[-*#>+$|]\s*|//\s*|export\s+|set\s+|env\s+|\d+[\t→:]\s*)*[\"']?\Z"
+_SENTENCE = r"(?:\A|\n|\\n|[.,;:!?] )[ \t]*(?:[^\W\d_]{1,20}[ '’]){1,6}\Z"
+"""What stands before a name in the middle of a sentence (`mein Passwort: …`): nothing but words."""
 _LINE_REST = r"[ \t]*(?:#[^\n]*)?(?:\r?\n|\\n|\\r|\Z)"
 
 
@@ -157,6 +160,9 @@ def _bare_span(text: str, place: Place, first: int, start: int, base: int, m: "r
         prose=m.lastgroup == "prose",
         loose=m.lastgroup in _LOOSE,
     )
+    if place.rank == 3 and not place.literal and sign in (":", "：") and not is_type_name(value):
+        ends = re.compile(_LINE_REST).match(text, end) is not None
+        place = place._replace(prose=ends and re.search(_SENTENCE, text[max(0, first - 60) : first]) is not None)
     if m.lastgroup == "gap" and _sets_variable(text[max(0, first - 10) : first]):
         place = place._replace(env=True, loose=False)
     span = _span(place, value.rstrip(".,:;。，!?" if place.prose else ".,:;"), start, after)

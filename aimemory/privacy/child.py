@@ -1,15 +1,19 @@
-"""The sanitising process: payload frames in, sanitised values out, until its input is closed."""
+"""The sanitising process: settings, then payload frames in, sanitised values out, until its input is closed."""
 
 import json
 import sys
 
 from aimemory.privacy.frames import BROKEN, DONE, HEADER_BYTES, NOT_JSON, read_frame, write_frame
+from aimemory.privacy.rules import put_in_force
 from aimemory.privacy.sanitize import sanitize_payload
+from aimemory.privacy.settings import rules_of
 
 
 def serve() -> None:
     """Answer frames from standard input on standard output. Ends when the daemon closes the pipe or dies."""
     inward, outward = sys.stdin.buffer, sys.stdout.buffer
+    if (table := json.loads(read_frame(inward) or b"{}")) != {}:
+        put_in_force(rules_of(table)[0])  # the daemon has checked it
     while (frame := read_frame(inward)) is not None:
         leaf_cap_bytes = int.from_bytes(frame[:HEADER_BYTES], "big")
         write_frame(outward, *_answer(frame[HEADER_BYTES:], leaf_cap_bytes))

@@ -162,6 +162,8 @@ def is_secret(value: str, place: Place, after: str) -> bool:
     if place.rank == 1:
         if is_credentials(value):
             return True
+        if not place.quoted and is_code(value, after):
+            return False
         least = 16 if place.env or _has_all_cases(value) else 20
         opaque = is_random(value, least) and (place.env or not is_hash(value))
         return opaque and not is_path(value) and not _spaced(value)
@@ -221,6 +223,8 @@ def _in_prose(value: str, place: Place) -> bool:
         and "://" not in value
         and not re.fullmatch(r"[\w.+-]+@[\w-]+\.[\w.]+", value)
     ):
+        if _names_a_type(value):
+            return False
         single = has_digit_and_letter(value) and (value.isalnum() or value.count("-") >= 3)
         return single or is_mixed(value) or re.search(_INNER_SIGN, value) is not None
     return len(value) >= 8 and is_mixed(value) and is_random(value, 8)

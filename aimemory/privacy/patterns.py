@@ -231,7 +231,7 @@ VENDORS: tuple[Row, ...] = (
     Row("cursor-key", ("key_",), _after_edge("key_") + r"[0-9a-f]{64}", ("key_" + _hex(64),), ("key_" + "value_store_of_the_session",)),
     Row("sourcegraph-token", ("sgp_",), _after_edge("sgp_") + r"(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}", ("sgp_" + _hex(40),), ("sgp_" + "x",)),
     Row("resend-key", ("re_",), _after_edge("re_") + r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?![A-Za-z0-9_])", ("re_" + _mix(8) + "_" + _mix(24),),
-        ("re_" + "evaluat" + "e_something_with_a_long_name",), check=_opaque),
+        ("re_" + "evaluat" + "e_something_with_a_long_name",), check=_digits),
     Row("posthog-key", ("phx_",), _after_edge("phx_") + r"[A-Za-z0-9]{40,}", ("phx_" + _mix(43),), ("phc_" + _mix(43),)),
     Row("onepassword-token", ("ops_eyJ",), r"ops_eyJ[A-Za-z0-9_-]{40,}", ("ops_eyJ" + _mix(200),), ("ops_eyJ" + "x",)),
     Row("tailscale-key", ("tskey-",), r"tskey-[a-z]{2,12}-[A-Za-z0-9-]{16,}", ("tskey-auth-" + _mix(12) + "CNTRL-" + _mix(24),), ("tskey-" + "x",)),

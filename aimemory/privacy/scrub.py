@@ -53,6 +53,7 @@ def scrubbed(
             clean = cap_text(clean, cap_bytes)
         if clean == text:
             return text
+        # asked anew: where a secret was, what stood behind it begins at an edge now
         text, called = clean, called_for(clean, rules)
     counts["unsettled"] += 1
     return UNSETTLED if cap_bytes is None else cap_text(UNSETTLED, cap_bytes)

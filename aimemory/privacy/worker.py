@@ -10,6 +10,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import IO, NamedTuple, cast
 
@@ -45,7 +46,11 @@ class _Job(NamedTuple):
 class Worker:
     """Sanitises payloads one after another in a process that starts with the first and is restarted when it dies."""
 
-    def __init__(self, timeout_s: float = 30.0, most_waiting: int = 16) -> None:
+    def __init__(
+        self, settings: Mapping[str, object] | None = None, timeout_s: float = 30.0, most_waiting: int = 16
+    ) -> None:
+        """settings: the `[privacy]` table that the process is put under, as `privacy.settings` takes it."""
+        self._settings = json.dumps(settings or {}).encode()
         self._timeout_s = timeout_s
         self._most_waiting = most_waiting
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -172,6 +177,7 @@ class Worker:
                 start_new_session=True,
                 cwd="/",
             )
+            write_frame(cast(IO[bytes], self._process.stdin), self._settings)
         return self._process
 
     def _stop_process(self) -> None:

@@ -9,8 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from aimemory.errors import AimemoryError, Conflict, NotFound, Unavailable, UserError
@@ -21,7 +20,7 @@ from aimemory.model.scope import Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.privacy.capture import LISTS
 from aimemory.project.bounds import Bounds, bounds_of
-from aimemory.project.identity import directory_identity, normalize_remote
+from aimemory.project.identity import directory_identity, normalize_remote, portable_name
 from aimemory.project.registry import UNFILED, Match, Registry
 from aimemory.project.resolve import Resolution, Resolver
 from aimemory.store.pagerows import (
@@ -159,7 +158,7 @@ class Projects:
         return time.monotonic_ns() - kept.checked_ns < _RULES_FRESH_NS
 
     async def _resolve(self, where: str) -> Resolution:
-        return await self.aside(partial(self._resolver.resolve, where))
+        return await self.aside(lambda: _without_secrets(self._resolver.resolve(where)))
 
     async def aside(self, look: Callable[[], T]) -> T:
         """Look at an event's directory in threads of our own, and not for long: it may lie on a share that hangs.
@@ -355,6 +354,21 @@ class Projects:
         self.problems.pop(where, None)
         if problems and len(self.problems) < 100:
             self.problems[where] = tuple(sanitize(p).value for p in problems)
+
+
+def _without_secrets(found: Resolution) -> Resolution:
+    """The same with what looks like a secret taken out of what becomes paths and pages: a name from `.aimemory.toml`,
+    or a part of a remote's path. Always the same way, so that the project is found again."""
+    if not any(sanitize(text).counts for text in (found.identity, found.name, found.owner or "")):
+        return found
+    problem = "The project's name or remote looks as if it held a secret, which was left out of the project's name."
+    return replace(
+        found,
+        identity=sanitize(found.identity).value,
+        name=portable_name(sanitize(found.name).value) if found.name else "",
+        owner=portable_name(sanitize(found.owner).value) if found.owner else None,
+        problems=(*found.problems, problem),
+    )
 
 
 def _project_page(project: Project, texts: Mapping[str, Any], now: str) -> str:

@@ -1,6 +1,9 @@
 """Walks the tables: every example must go, alone and embedded; every look-alike must stay byte for byte."""
 
+import base64
+import json
 import re
+from urllib.parse import quote
 
 import pytest
 
@@ -192,3 +195,66 @@ def test_key_behind_escapes_in_a_json_payload_goes():
     )
 
     assert sanitize_payload(body).value == {"output": "[redacted:private-key]\n"}
+
+
+TOKEN = "ghp_" + "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq7Zk2"
+ENV = f"DB_HOST=db\nDB_PASSWORD=hunter2xyz\nGITHUB_TOKEN={TOKEN}\nDEBUG=1\nLOG_LEVEL=info\nPORT=8080\n"
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def wrapped(text: str, join: str) -> str:
+    return join.join(re.findall(".{1,76}", b64(text)))
+
+
+@pytest.mark.promise("P4.120")
+@pytest.mark.parametrize("encode", [
+    b64, lambda text: b64(b64(text)), lambda text: b64(json.dumps({"auths": {"x": {"auth": b64(f"me:{text}")}}})), lambda text: b64(f"x{text}"), lambda text: b64(f"xy{text}"),
+    lambda text: text.encode().hex(), lambda text: text.encode().hex().upper(), lambda text: b64(text).encode().hex(), lambda text: "".join(f"%{c:02x}" for c in text.encode()), lambda text: quote(b64(text + "??>>")),
+    lambda text: "".join(f"\\u{ord(c):04x}" for c in text), lambda text: "".join(f"\\\\x{ord(c):02X}" for c in text), lambda text: "".join(f"&#{ord(c)};" for c in text), lambda text: "".join(f"\\u{{{ord(c):x}}}" for c in text),
+])  # fmt: skip
+def test_a_secret_behind_an_encoding_goes(encode):
+    text = encode(TOKEN)
+    for form in (text, f"before {text} after\nnext", f"line\n{text}\nline", f'x="{text}"', f"?q={text}&x=1"):
+        clean = sanitize(form).value
+        assert text not in clean and "[redacted:" in clean, form
+        assert sanitize(clean).value == clean
+    assert text not in str(sanitize_tree({"a": [text], text: 1}).value)
+
+
+@pytest.mark.promise("P4.120")
+@pytest.mark.parametrize("join", ["\n", "\r\n", "\\n", "\n    ", "\n+"])
+def test_wrapped_base64_of_a_file_with_secrets_goes_whole(join):
+    clean = sanitize(f"data:\n{wrapped(ENV, join)}\nkind: Secret\n").value
+
+    assert re.fullmatch(r"data:\n\[redacted:[\w-]+\]\nkind: Secret\n", clean)
+
+
+@pytest.mark.promise("P4.120")
+def test_of_escaped_text_the_secret_alone_goes():
+    assert sanitize("dsn=postgres%3A%2F%2Fapp%3Ahunter2xyz%40db%3A5432").value == "dsn=postgres%3A%2F%2Fapp%3A[redacted:url-password]%40db%3A5432"  # fmt: skip
+
+
+@pytest.mark.promise("P4.120")
+def test_encoded_text_without_a_secret_stays():
+    for text in ("just some words that mean nothing at all", json.dumps({"alg": "RS256", "typ": "JWT"}), "select * from users where id = 1"):  # fmt: skip
+        for form in (b64(text), text.encode().hex(), quote(text), "".join(f"\\u{ord(c):04x}" for c in text)):
+            assert sanitize(form).value == form
+
+
+@pytest.mark.parametrize(
+    "lead", ["mein Passwort: ", "mot de passe : ", "Thanks. My password: ", "la clave de la base: "]
+)
+def test_password_at_the_end_of_a_sentence_of_words_goes(lead):
+    for secret in ("Kestrel#2024", "Xk9mQ2vL7pR4"):
+        assert sanitize(f"Hello\n{lead}{secret}\n").value == f"Hello\n{lead}[redacted:password]\n"
+    for text in (f"{lead}required\n", f"{lead}Base64String\n", f"{lead}see the wiki\n"):
+        assert sanitize(text).value == text
+
+
+def test_secret_glued_to_another_goes_with_it():
+    clean = sanitize("shpat_" + "4f9a1c7e2b8d0365" * 2 + "AKIA" + "Q7ZK2XW4VB5LM3RT").value
+
+    assert clean == "[redacted:shopify-token][redacted:aws-access-key]"
