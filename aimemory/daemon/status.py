@@ -30,7 +30,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
         "uptime_s": (now - state.started_ns) // 1_000_000_000,
         "endpoint": state.endpoint,
         "journal": {
-            "last_seq": parts.journal.last_seq,
+            "last_seq": projector.known_seq,
             "segment": str(parts.journal.current) if parts.journal.current else None,
             "torn_bytes_at_start": parts.journal.torn_bytes,
         },

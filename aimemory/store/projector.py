@@ -136,14 +136,19 @@ class Projector:
             await self._moved.wait()
 
     @property
+    def known_seq(self) -> int:
+        """The newest durable line: what `reached` can wait for. The journal itself may be a batch ahead."""
+        return max(self._target, self.applied_seq)
+
+    @property
     def lag(self) -> int:
         """Durable lines that the index doesn't show yet."""
         return max(0, self._target - self.applied_seq)
 
     async def reached(self, seq: int) -> None:
         """Wait until the index shows line `seq`. Raises Unavailable after 30 s, or when `seq` does not exist yet."""
-        if seq > max(self._target, self.applied_seq):
-            raise Unavailable(f"There is no line {seq} in the journal yet; the newest is {self._target}.")
+        if seq > self.known_seq:
+            raise Unavailable(f"There is no line {seq} in the journal yet; the newest is {self.known_seq}.")
         try:
             async with asyncio.timeout(_REACH_LIMIT_S):
                 while self.applied_seq < seq:

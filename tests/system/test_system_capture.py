@@ -157,7 +157,7 @@ def test_a_secret_through_every_entrance_reaches_no_byte_of_the_disk(daemon, tmp
     daemon.search(CANARY)
     daemon.cli("down")
     daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": f"again {CANARY}"}, where)
-    daemon.wait(lambda: list(daemon.data.spool.glob("*.json")), "the spooled event")
+    daemon.wait(lambda: list(daemon.data.spool.glob("[!.]*.json")), "the spooled event")
 
     assert CANARY.encode() not in all_bytes(daemon.data.root)
 

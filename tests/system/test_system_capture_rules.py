@@ -109,7 +109,7 @@ def test_the_spool_is_held_to_the_rules_and_converges_with_a_direct_delivery(dae
         careful.parent,
     )
     spooled = daemon.wait(
-        lambda: len(found := list(daemon.data.spool.glob("*.json"))) == 2 and found, "two are spooled"
+        lambda: len(found := list(daemon.data.spool.glob("[!.]*.json"))) == 2 and found, "two are spooled"
     )
     assert CANARY not in all_bytes(daemon.data.root)
     masked = json.loads(spooled[0].read_text())
@@ -117,7 +117,7 @@ def test_the_spool_is_held_to_the_rules_and_converges_with_a_direct_delivery(dae
     masked["body"] = {**ended, "last_assistant_message": "[not kept]"}
     spooled[0].with_name(spooled[0].name.replace(".json", "0.json")).write_text(json.dumps(masked))
     daemon.cli("up")
-    daemon.wait(lambda: not list(daemon.data.spool.glob("*.json")), "the spool is drained")
+    daemon.wait(lambda: not list(daemon.data.spool.glob("[!.]*.json")), "the spool is drained")
 
     kinds = sorted((line["data"]["kind"], line["data"].get("tool")) for line in daemon.lines("observation"))
     assert kinds == [("post-tool", "Bash"), ("prompt", None), ("turn-end", None)]

@@ -244,7 +244,7 @@ def test_an_event_that_a_fault_of_ours_keeps_out_comes_back_when_it_is_mended(da
     daemon.hook("generic", "note", note(2, session_id="b", cwd=str(where)), where)
 
     assert status == 503
-    daemon.wait(lambda: list(daemon.data.spool.glob("*.json")), "the event is in the spool")
+    daemon.wait(lambda: list(daemon.data.spool.glob("[!.]*.json")), "the event is in the spool")
     (daemon.data.wiki / "default").unlink()
     daemon.wait(lambda: daemon.lines("observation"), "the event is stored")
 

@@ -169,7 +169,7 @@ def test_it_works_without_a_daemon_and_for_what_is_spooled(idle, where):
     said(idle, where, "private", session="a")
     hook = idle.hook("claude-code", "UserPromptSubmit", {"session_id": "b", "cwd": str(where), "prompt": "as well"})
     said(idle, idle.home, "public", session="c")
-    idle.wait(lambda: list(idle.data.spool.glob("*.json")), "an event is spooled")
+    idle.wait(lambda: list(idle.data.spool.glob("[!.]*.json")), "an event is spooled")
     idle.data.down_marker.unlink()
     idle.start()
     idle.wait(lambda: prompts(idle), "it is drained")
@@ -221,7 +221,7 @@ def test_ten_switches_at_once_are_all_kept(idle, tmp_path):
 def test_a_table_that_can_not_be_read_keeps_events_in_the_spool_until_it_is_mended(daemon, where):
     daemon.data.folders_file.write_text("{")
     said(daemon, where, "water the beans")
-    daemon.wait(lambda: list(daemon.data.spool.glob("*.json")), "the event is spooled")
+    daemon.wait(lambda: list(daemon.data.spool.glob("[!.]*.json")), "the event is spooled")
     assert prompts(daemon) == []
     assert any("folders.json" in problem for problem in daemon.status()["problems"])
     assert daemon.cli("on", str(where)).returncode == 75

@@ -101,7 +101,7 @@ def test_a_forgotten_session_is_in_no_byte_and_the_rest_is_as_it_was(daemon, sho
     assert daemon.status()["capture"]["claude-code"]["reasons"] == {"its session was forgotten": 1}
     daemon.cli("down")
     daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": PROMPT}, shop)
-    daemon.wait(lambda: list(daemon.data.spool.glob("*.json")), "the spooled event")
+    daemon.wait(lambda: list(daemon.data.spool.glob("[!.]*.json")), "the spooled event")
     daemon.process.wait(20)
     shutil.rmtree(daemon.data.cache)
     daemon.data.down_marker.unlink()

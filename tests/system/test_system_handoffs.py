@@ -396,7 +396,7 @@ def test_a_claim_that_a_kill_interrupted_is_finished_at_the_next_start(daemon, a
         "session_id": "x1", "cwd": str(app), "hook_event_name": "PreToolUse", "tool_name": "Bash",
         "tool_input": {"command": "make"}, "tool_use_id": "t-late",
     }, app)  # fmt: skip
-    daemon.wait(lambda: any(daemon.data.spool.glob("*.json")), "the event is spooled")
+    daemon.wait(lambda: any(daemon.data.spool.glob("[!.]*.json")), "the event is spooled")
     daemon.data.down_marker.unlink()
     daemon.start()
 

@@ -84,7 +84,7 @@ def check(daemon, acknowledged):
         assert db.execute("select count(*) from observation").fetchone() == (len(lines),)
         db.execute("insert into observation_fts(observation_fts, rank) values ('integrity-check', 1)")
     db.close()
-    assert git(daemon.data.wiki, "fsck", "--no-progress") == ""
+    assert git(daemon.data.wiki, "fsck", "--no-progress", "--no-dangling") == ""
     assert git(daemon.data.wiki, "status", "--porcelain") == ""
 
 

@@ -36,7 +36,7 @@ def test_down_stops_and_keeps_hooks_from_starting_again(idle):
     assert idle.cli("down").stdout == "aimemory is down.\n"
     idle.hook("claude-code", "Stop", {"session_id": "s"})
 
-    idle.wait(lambda: list(idle.data.spool.glob("*.json")), "the event is spooled")
+    idle.wait(lambda: list(idle.data.spool.glob("[!.]*.json")), "the event is spooled")
     assert idle.cli("status").returncode == 75
     assert idle.cli("search", "x").returncode == 75
     assert "aimemory up" in idle.cli("search", "x").stderr
@@ -47,7 +47,7 @@ def test_what_was_spooled_while_it_was_down_is_stored_after_up(idle):
     idle.cli("up")
     idle.cli("down")
     idle.hook("claude-code", "UserPromptSubmit", {"session_id": "s", "prompt": "water the pelargonium"})
-    idle.wait(lambda: list(idle.data.spool.glob("*.json")), "the event is spooled")
+    idle.wait(lambda: list(idle.data.spool.glob("[!.]*.json")), "the event is spooled")
 
     idle.cli("up")
 

@@ -43,7 +43,7 @@ def test_an_event_from_the_spool_has_no_process(daemon, where):
     daemon.data.down_marker.touch()
     with Agent(daemon, where, "s") as agent:
         agent.say("SessionStart", source="startup").say("UserPromptSubmit", prompt="water the beans", prompt_id="p")
-        daemon.wait(lambda: len(list(daemon.data.spool.glob("*.json"))) == 2, "both are spooled")
+        daemon.wait(lambda: len(list(daemon.data.spool.glob("[!.]*.json"))) == 2, "both are spooled")
         daemon.data.down_marker.unlink()
         daemon.start()
         daemon.wait(lambda: len(daemon.lines("observation")) == 2, "both are stored")
