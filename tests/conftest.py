@@ -4,6 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")  # what is tried is the same on a busy machine; how long it takes is for bench/
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 

@@ -7,6 +7,7 @@ from the start of the worker's session; `<now>` is a time outside of it.
 import json
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from acting import SECOND, Agent, closed
 from living import Daemon, git, repository
 
 HERE = Path(__file__).parent / "situations"
+PATIENT = Path(__file__).parents[1] / "helpers" / "patient.py"
 _SHOWN_START = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)")
 
@@ -24,7 +26,8 @@ class Stage:
     """One data directory, one project, and a clock that stands two hours back and moves a second an event."""
 
     def __init__(self, root: Path, in_git: bool = True) -> None:
-        self.daemon = Daemon(root, session_idle_minutes=10_080)
+        self.daemon = Daemon(root, session_idle_minutes=10_080, brief_git_ms=10_000)
+        self.daemon.program = [sys.executable, "-I", str(PATIENT)]
         self.start = datetime.now(UTC).replace(microsecond=0, second=0) - timedelta(hours=2)
         self.now_ns = int(self.start.timestamp()) * SECOND
         self.app = root / "home" / "app"
