@@ -14,6 +14,7 @@ import threading
 import time
 
 from aimemory import points
+from aimemory.server import reply
 
 CONTROL = sys.argv.pop(1)
 _lock = threading.Lock()
@@ -48,6 +49,7 @@ def at(name: str) -> None:
 
 
 points.reached = at
+reply._LATE_NS = 60_000_000_000  # on a busy machine a brief must still get as far as its points
 
 if __name__ == "__main__":
     from aimemory.__main__ import main
