@@ -16,11 +16,12 @@ from aimemory.doctor.situation import look
 from aimemory.errors import AimemoryError, UserError
 
 _ANSWER_S = 5
+_REPAIR_S = 900
 _COLOURS = {Level.OK: "green", Level.NOTE: "blue", Level.WARNING: "yellow", Level.FAILURE: "red"}
 
 
 @click.command(epilog="Examples: aimemory doctor   ·   aimemory doctor --json   ·   aimemory doctor --fix")
-@click.option("--fix", is_flag=True, help="Do what needs no decision of yours: modes, launchers, a daemon.")
+@click.option("--fix", is_flag=True, help="Do what can be done: modes, launchers, a daemon, a broken wiki repository.")
 @click.option("--test/--no-test", default=True, help="Run a hook of each connected agent; on unless turned off.")
 @click.option("--all", "show_all", is_flag=True, help="Show what is well too.")
 @json_option
@@ -88,6 +89,9 @@ def _repair(findings: list[Finding], situation: Situation) -> bool:
     if situation.status is None and situation.config_problem is None and not situation.config.data.down_marker.exists():
         Client(situation.config).ensure_daemon()
         note("Done: the daemon is started.")
+        done = True
+    for route in dict.fromkeys(finding.route for finding in findings if finding.route):
+        note(f"Done: {clean(Client(situation.config, timeout_s=_REPAIR_S).post(route, {})['said'])}")
         done = True
     return done
 

@@ -21,6 +21,7 @@ from aimemory.api.repair import Find, Repair
 from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
+from aimemory.daemon.mend import mend_wiki
 from aimemory.daemon.parts import Parts, State
 from aimemory.daemon.reindex import reindex
 from aimemory.daemon.status import status_of
@@ -351,7 +352,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
     mcp = LateMcp(memory, __version__)
     app = App(
         hook=HookRoute(intake, replies),
-        api=Api(memory, lambda: reindex(parts), stopping.set),
+        api=Api(memory, lambda: reindex(parts), lambda: mend_wiki(parts), stopping.set),
         mcp=mcp,
         version=__version__,
     )

@@ -23,7 +23,8 @@ class Level(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Finding:
     """check: its name, `group.what`. said: one sentence. evidence: what was seen. proven: seen itself, not inferred
-    from something else. fix: the one thing to do, "" where nothing is. repair: does it; None where a person has to.
+    from something else. fix: the one thing to do, "" where nothing is. repair: does it; route: of the daemon,
+    where that has to do it; neither where a person has to.
     """
 
     check: str
@@ -33,12 +34,13 @@ class Finding:
     proven: bool = True
     fix: str = ""
     repair: Callable[[], None] | None = field(default=None, compare=False)
+    route: str = ""
 
     def as_data(self) -> dict[str, object]:
         """As JSON."""
         return {
             "check": self.check, "level": self.level.value, "said": self.said, "evidence": self.evidence,
-            "proven": self.proven, "fix": self.fix, "can_fix": self.repair is not None,
+            "proven": self.proven, "fix": self.fix, "can_fix": self.repair is not None or bool(self.route),
         }  # fmt: skip
 
 

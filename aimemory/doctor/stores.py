@@ -17,6 +17,7 @@ from aimemory.index.schema import SCHEMA
 from aimemory.journal.lines import decode
 from aimemory.journal.segments import find_segments
 from aimemory.upkeep.backup.scratch import scratch_folder
+from aimemory.wiki.mend import can_mend, fault
 
 _GIT_S = 10.0
 _TAIL = 1 << 16
@@ -172,12 +173,30 @@ def _wiki(folder: Path) -> Iterator[Finding]:
             "stores.wiki.lock", Level.WARNING, "Another git, or a dead one, holds the wiki's index.", str(lock),
             proven=False, fix=f"If no git runs there: rm {lock}",
         )  # fmt: skip
+    why = fault(folder)
+    if why is not None:
+        yield _broken(folder, why)
+        return
     said = _git(folder, "rev-parse", "--verify", "-q", "HEAD")
     if said is None or said.returncode not in (0, 1):
         text = said.stderr.strip() if said is not None else f"git did not answer within {_GIT_S:.0f} s"
         yield Finding("stores.wiki", Level.WARNING, "Git can't read the wiki.", text, fix=f"git -C {folder} fsck")
         return
     yield Finding("stores.wiki", Level.OK, "The wiki's repository can be read.", said.stdout.strip()[:12])
+
+
+def _broken(folder: Path, why: str) -> Finding:
+    said = "The wiki's git repository is broken: nothing sound can be committed. The pages are not affected."
+    if not can_mend(folder):
+        return Finding(
+            "stores.wiki", Level.WARNING, said, why,
+            fix=f"Give it back to yourself: chmod -R u+rwX {folder / '.git'}; then look again.",
+        )  # fmt: skip
+    return Finding(
+        "stores.wiki", Level.WARNING, said, why, route="/api/v1/wiki/mend",
+        fix="aimemory doctor --fix sets it aside whole and goes on from the newest history that is all there, or "
+        "begins anew, with the files as they are. If you have a clone, put its .git there instead.",
+    )  # fmt: skip
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str] | None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -23,13 +23,17 @@ from aimemory.server.request import CALLER, caller_of, json_body, whole_number
 Reindex = Callable[[], AsyncIterator[dict[str, Any]]]
 """Rebuilds the index and yields its progress."""
 
+Mend = Callable[[], Awaitable[dict[str, Any]]]
+"""Puts a sound repository in the place of a broken one, and says what became of it."""
+
 
 class Api:
     """The routes. stop: asks the daemon to stop."""
 
-    def __init__(self, memory: Memory, reindex: Reindex, stop: Callable[[], None]) -> None:
+    def __init__(self, memory: Memory, reindex: Reindex, mend: Mend, stop: Callable[[], None]) -> None:
         self._memory = memory
         self._reindex = reindex
+        self._mend = mend
         self._stop = stop
 
     def routes(self) -> list[Route]:
@@ -58,6 +62,7 @@ class Api:
             Route("/api/v1/handoffs/begin", self.begin, methods=["POST"]),
             Route("/api/v1/handoffs/{action}", self.change, methods=["POST"]),
             Route("/api/v1/reindex", self.reindex, methods=["POST"]),
+            Route("/api/v1/wiki/mend", self.mend, methods=["POST"]),
             Route("/api/v1/stop", self.stop, methods=["POST"]),
         ]
 
@@ -223,6 +228,9 @@ class Api:
                 yield json.dumps(step).encode() + b"\n"
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+    async def mend(self, request: Request) -> Response:
+        return JSONResponse(await self._mend())
 
     async def stop(self, request: Request) -> Response:
         self._stop()

@@ -155,15 +155,25 @@ class Committer:
         Raises as `flush` does, and what the function raises.
         """
         await self.flush()
-
-        def alone() -> T:
-            if self._repo is not None:
-                self._repo.close()
-                self._repo = None
-            return function()
-
         async with self._lock:
-            return await self._in_thread(alone)
+            return await self._in_thread(lambda: self._closed(function))
+
+    async def replaced(self, function: Callable[[], T]) -> T:
+        """As `exclusively`, for a repository that takes no commit: what waits goes on waiting, for the one that
+        `function` puts in its place."""
+        async with self._lock:
+            try:
+                return await self._in_thread(lambda: self._closed(function))
+            finally:
+                self._in_step = False
+                self._wake.set()
+
+    def _closed(self, function: Callable[[], T]) -> T:
+        """In the thread: run it while nobody of us has the repository open."""
+        if self._repo is not None:
+            self._repo.close()
+            self._repo = None
+        return function()
 
     async def alone(self, look: Callable[[], T], otherwise: T) -> T:
         """As `exclusively`, for looking only: also while git takes no commit; `otherwise` where it can't be read."""

@@ -23,6 +23,7 @@ from aimemory.model.protocols import Clock, SystemClock
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.gitindex import sync_index
 from aimemory.wiki.gitobjects import ObjectSync
+from aimemory.wiki.gitrefs import read_log
 from aimemory.wiki.locks import is_held
 from aimemory.wiki.names import GITIGNORE, PAGE_SUFFIX, is_ours_ignored
 
@@ -178,12 +179,14 @@ class WikiRepo:
             try:
                 branch = self._repo.lookup_reference(ref).resolve()
             except KeyError:
+                if read_log(Path(self._repo.path), ref):  # a branch that was deleted, or never was, has no log
+                    raise ValueError(f"{ref} is gone, though its log names commits") from None
                 return _Tip(ref, None)
             return _Tip(branch.name, self._repo[branch.target].peel(pygit2.Commit))
         except (pygit2.GitError, KeyError, ValueError) as error:
             raise Damaged(
                 f"HEAD of {self.root} can't be read: {error}. The pages are not affected. `git -C {self.root} fsck` "
-                f"says what is missing; `.git/logs/HEAD` lists earlier commits to reset the branch to."
+                "says what is missing; `aimemory doctor --fix` goes on from the newest history that is whole."
             ) from error
 
     def _require_branch(self, tip: _Tip) -> None:

@@ -207,15 +207,18 @@ def test_a_forgotten_project_goes_whole_from_sealed_segments_backups_and_packs(d
     git(daemon.data.wiki, "gc", "-q", "--prune=now")
     daemon.start()
     assert daemon.cli("backup").returncode == 0
+    shutil.copytree(daemon.data.wiki / ".git", daemon.data.backups / "damaged-git-20260101T000000Z")
 
     receipt = forget(daemon, "project", "shop", history=True)
     (archive,) = daemon.data.backups.glob("*.tar.gz")
+    assert "backups/damaged-git-20260101T000000Z" in "".join(receipt["remains"])
     assert f"backups/{archive.name}" in "".join(receipt["remains"])
     assert set(receipt["found"]) <= {f"backups/{archive.name}"}
     assert not (daemon.data.wiki / "default/shop").exists()
     assert {x["data"]["text"] for x in daemon.lines() if x["type"] == "observation"} == {"what is elsewhere stays"}
     again = daemon.cli("forget", "text", WORD, "--apply", "--backups")
     assert again.returncode in (0, 2)
+    assert again.returncode or not list(daemon.data.backups.glob("*-*"))
     is_right(daemon)
     again = daemon.event("generic", "note", {"text": "without a session", "cwd": str(shop)}, at=10**18, pid=7)
     assert again[1]["reason"] == "it was forgotten"

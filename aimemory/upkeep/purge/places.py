@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aimemory.datadir import TEMP_PREFIX, DataDir, write_atomic
 from aimemory.upkeep.purge.change import Change
+from aimemory.wiki.mend import SET_ASIDE
 
 _OWN = frozenset((
     "wiki", "journal", "cache", "private", "bin", "backups", "lock", "socket", "endpoint", "down", "actor.json",
@@ -96,8 +97,10 @@ def drop_cache_copies(data: DataDir) -> int:
 
 
 def archives(data: DataDir) -> list[Path]:
-    """Backups in the data directory's own folder."""
-    return sorted(data.backups.glob("*.tar.gz")) if data.backups.is_dir() else []
+    """Backups in the data directory's own folder, and repositories that were set aside there."""
+    return (
+        sorted((*data.backups.glob("*.tar.gz"), *data.backups.glob(f"{SET_ASIDE}*"))) if data.backups.is_dir() else []
+    )
 
 
 def connect_copies(data: DataDir) -> list[Path]:

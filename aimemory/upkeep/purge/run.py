@@ -9,6 +9,7 @@
 """
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -339,7 +340,10 @@ class Purge:
         held = search_all(self._data.connect_backups, pending.needles).found if connect_copies(self._data) else {}
         gone += [self._data.connect_backups / name for name in held]
         for path in gone:
-            path.unlink(missing_ok=True)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
         pending.add("backups", len(gone))
         return [path.relative_to(self._data.root).as_posix() for path in gone]
 

@@ -232,7 +232,7 @@ SCENARIOS = {
 
 
 def test_every_point_of_the_source_is_tried_and_no_other():
-    elsewhere = ("purge.", "pack.")  # tried by test_system_forget.py and test_wiki_pack.py
+    elsewhere = ("purge.", "pack.", "mend.")  # tried by test_system_forget.py, test_wiki_pack.py and test_wiki_mend.py
     here = [point for point in points_in_source() if not point.startswith(elsewhere)]
     assert sorted(here) == sorted(point for points in SCENARIOS.values() for point in points)
 

@@ -1,0 +1,92 @@
+"""The wiki's git repository broken, locked or in a merge under the running daemon: it serves on, and says what is wrong."""
+
+import json
+import time
+
+import pytest
+from ledger import Ledger
+from living import Daemon, git
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory):
+    """One daemon for all of these: it has to survive each."""
+    daemon = Daemon(tmp_path_factory.mktemp("git"))
+    daemon.start()
+    yield Ledger(daemon)
+    daemon.close()
+
+
+@pytest.fixture
+def path(ledger):
+    """A page of two committed versions."""
+    path = ledger.write(f"Kept {time.time_ns()}", "first text")
+    ledger.settle()
+    ledger.rewrite(path, "second text")
+    ledger.settle()
+    ledger.clean()
+    return path
+
+
+def problems(daemon):
+    return "\n".join(daemon.status()["problems"])
+
+
+def doctor(daemon, *arguments):
+    done = daemon.cli("doctor", "--json", "--no-test", *arguments)
+    found = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
+    return found, done.stderr
+
+
+def lose_branch(wiki):
+    (wiki / ".git/refs/heads/main").unlink()
+
+
+def lose_commit(wiki):
+    oid = git(wiki, "rev-parse", "HEAD").strip()
+    (wiki / ".git/objects" / oid[:2] / oid[2:]).unlink()
+
+
+def empty_objects(wiki):
+    """As a power cut leaves files whose content was never written."""
+    for path in (wiki / ".git/objects").glob("??/*"):
+        path.chmod(0o600)
+        path.write_bytes(b"")
+
+
+@pytest.mark.promise("P9.105")
+@pytest.mark.parametrize("harm", [lose_branch, lose_commit, empty_objects], ids=lambda harm: harm.__name__)
+def test_a_repository_that_is_broken_stops_nothing_and_is_mended_on_request(ledger, path, harm):
+    daemon, wiki = ledger.daemon, ledger.daemon.data.wiki
+    harm(wiki)
+
+    assert ledger.event()
+    written = ledger.write(f"While {harm.__name__}", "the word is amaryllis")
+    held = (wiki / path).with_name("held.md")
+    held.write_text(f"# Held\n\n{TOKEN}\n")
+    if harm is lose_branch:  # of objects that are gone, git still has some in memory
+        daemon.wait(lambda: "doctor --fix" in problems(daemon), "the daemon names it and what helps")
+    daemon.wait(lambda: daemon.status()["wiki"]["held"], "the page with a secret is held")
+    assert daemon.search("amaryllis", observations=False) and "second text" in ledger.request_get(path)["text"]
+    found, _ = doctor(daemon)
+    assert found["stores.wiki"]["level"] == "warning" and found["stores.wiki"]["can_fix"]
+    before = set(daemon.data.backups.glob("damaged-git-*"))  # looking changes nothing
+
+    found, said = doctor(daemon, "--fix")
+
+    assert found["stores.wiki"]["level"] == "ok", found["stores.wiki"]
+    (aside,) = set(daemon.data.backups.glob("damaged-git-*")) - before
+    assert str(aside) in said
+    daemon.wait(lambda: not daemon.status()["git"]["waiting"] and "commit:" not in problems(daemon), "all is committed")
+    assert git(wiki, "fsck", "--full", "--no-dangling") == ""
+    assert git(wiki, "status", "--porcelain").split() == ["??", held.relative_to(wiki).as_posix()]
+    assert "amaryllis" in git(wiki, "show", f"HEAD:{written}") and "second text" in git(wiki, "show", f"HEAD:{path}")
+    shown = daemon.get("/api/v1/page/history", page=path)["changes"]
+    texts = [git(wiki, "show", f"{one['commit']}:{path}") for one in shown if one["commit"]]
+    assert any("first text" in text for text in texts) == (harm is not empty_objects)
+    assert shown[-1]["restorable"] == (harm is not empty_objects)
+    assert aside.name in [line["data"].get("aside") for line in daemon.lines("audit")]
+    held.unlink()
+    ledger.check()
