@@ -43,7 +43,7 @@ from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal, seal
 from aimemory.model.ids import SessionId
-from aimemory.model.protocols import Pulse, SystemClock
+from aimemory.model.protocols import Clock, Pulse, SystemClock
 from aimemory.privacy import put_in_force
 from aimemory.privacy import settings as privacy_settings
 from aimemory.privacy.capture import CaptureRules, stricter
@@ -84,14 +84,15 @@ from aimemory.upkeep.listings import Listings
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge
+from aimemory.upkeep.retention import Retention
 from aimemory.upkeep.scheduler import Job, Scheduler
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.pack import Packed, loose_count, pack
 
 
-def build(config: Config, tightened: list[str]) -> Parts:
-    """Build every part, bottom to top. Nothing runs yet; must be called on the event loop."""
-    clock, data = SystemClock(), config.data
+def build(config: Config, tightened: list[str], clock: Clock | None = None) -> Parts:
+    """Build every part, bottom to top. Nothing runs yet; must be called on the event loop. clock: another time."""
+    clock, data = clock or SystemClock(), config.data
     put_in_force(privacy_settings.checked(config.privacy.table()))
     actor = load_actor(config)
     files = WikiFiles(data.wiki)
@@ -260,6 +261,11 @@ def build(config: Config, tightened: list[str]) -> Parts:
         reload=conflicts.load, making=making,
     )  # fmt: skip
 
+    retention = Retention(
+        settings=config.retention, data=data, files=files, reader=reader, pages=pages, projector=projector,
+        conflicts=conflicts, claims=claims, planner=planner, purge=purge, clock=clock, actor=actor,
+    )  # fmt: skip
+
     async def finish_purge(pulse: Pulse) -> None:
         if purge.problem is not None:  # the first try is the start's, once it knows what lies on the disk
             await purge.finish()
@@ -293,7 +299,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         Job("refiling", 5, finish_refiling), Job("index", 5, look_at_index),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
         Job("backup", 5, automatic.step), Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
-        Job("pack", 600, pack_git),
+        Job("pack", 600, pack_git), Job("retention", 60, retention.step),
         Job("disk", 600, measure_disk),
     ])  # fmt: skip
 
@@ -340,7 +346,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages),
         forget=lambda find: Forget(
             find=find, planner=planner, purge=purge, rescan=rescan, pages=pages, history=page_history,
-            projects=projects, reader=reader, config=config, actor=actor,
+            projects=projects, reader=reader, config=config, actor=actor, retention=retention,
         ),
         status=lambda: status_of(parts),
         examine=lambda **seen: [finding.as_data() for finding in examine(look(config, **seen))],
@@ -362,7 +368,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         batons=batons, worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, automatic=automatic,
         memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, relinking=relinking,
-        forgotten=forgotten, purge=purge,
+        forgotten=forgotten, purge=purge, retention=retention,
         state=state, stopping=stopping,
     )  # fmt: skip
     return parts

@@ -34,6 +34,7 @@ from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic
 from aimemory.upkeep.disk import Usage
 from aimemory.upkeep.purge.run import Purge
+from aimemory.upkeep.retention import Retention
 from aimemory.upkeep.scheduler import Scheduler
 from aimemory.wiki.pack import Packed
 
@@ -86,5 +87,6 @@ class Parts:
     relinking: Relinking
     forgotten: Forgotten
     purge: Purge
+    retention: Retention
     state: State
     stopping: asyncio.Event

@@ -46,6 +46,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
         "spool": state.spool,
         "disk": state.usage.as_data() if state.usage is not None else {},
         "backup": parts.automatic.as_data(),
+        "retention": parts.retention.as_data(),
         "capture": parts.counters.as_data(),
         "tasks": [_task(pulse, now) for pulse in state.pulses.values()],
         "problems": _problems(parts, now),

@@ -27,6 +27,7 @@ from aimemory.store.forgotten import Forgotten
 from aimemory.store.pagerows import is_project_page
 from aimemory.store.reader import Reader
 from aimemory.upkeep.purge.change import Change, Redaction, Removal, in_wiki, telling
+from aimemory.upkeep.purge.expiry import RETENTION, Expiry
 from aimemory.upkeep.purge.pending import Pending
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.names import slug
@@ -116,6 +117,13 @@ class Planner:
         if pending.text is not None:
             renames = {**pending.renames, **_stems(pending.renames)}
             change: Change = Redaction(pending.text, self._forgotten.veiled_key, renames)
+        elif pending.what == RETENTION:
+            change = Expiry(
+                self._forgotten.veiled_key, pending.upto, sessions=frozenset(pending.sessions),
+                handoffs=frozenset(pending.handoffs), seqs=frozenset(pending.seqs), before_ns=pending.before_ns,
+                spared=frozenset(pending.spared), versions_of=pending.versions_of, paths=frozenset(pending.paths),
+                files=frozenset(pending.copies),
+            )  # fmt: skip
         else:
             change = Removal(
                 sessions=frozenset(pending.sessions), natives=frozenset(pending.natives),
@@ -176,7 +184,7 @@ class Planner:
 
     async def renewed(self, pending: Pending) -> Pending:
         """The same purge with what came since: a page that was being written while its session was forgotten."""
-        if pending.text is not None or pending.what == "rescan":
+        if pending.text is not None or pending.what in ("rescan", RETENTION):
             return pending
         found = await self._reader.read(sessions_to_forget(pending.sessions))
         handoffs = await self._reader.read(handoffs_to_forget(pending.sessions, pending.projects))
