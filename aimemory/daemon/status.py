@@ -90,6 +90,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     found += [f"Damage: {what}" for what in (*parts.journal.damage, *parts.projector.damage)]
     if parts.committer.problem:
         found.append(f"Pages wait for a commit: {parts.committer.problem}")
+    elif parts.committer.index_problem:
+        found.append(parts.committer.index_problem)
     try:
         parts.folders.table()
     except Unavailable as error:
