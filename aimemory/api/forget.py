@@ -154,7 +154,12 @@ class Forget:
             found = self._projects.named(name)
             if found is None:
                 raise NotFound(f"There is no project {name[:80]!r}. `aimemory project list` shows all.")
-            return await self._planner.project(found, actor)
+            if name.strip().casefold() not in {one.casefold() for one in (found.path, found.folder, found.id)}:
+                raise UserError(
+                    f"{name[:80]!r} means {found.path}, which goes as a whole. Name it so if you want that."
+                )
+            others = {one.path for one in self._projects.all() if one.id != found.id}
+            return await self._planner.project(found, actor, others=others)
         if what == "text":
             return await self._planner.text(name, actor)
         raise UserError(f"{what[:40]!r} can't be forgotten; {', '.join(KINDS)} can.")
