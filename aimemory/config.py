@@ -63,6 +63,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("wiki", "listing_seconds", int, 60, "Quiet after which the index.md of a project whose pages changed is written anew, in seconds; 0 writes none.", 0, 86400),
     Option("storage", "budget", int, 5 << 30, "Room that the memory may take, in bytes; at 80 % status and doctor warn. Nothing is deleted. 0 is no budget.", 0, None),
     Option("storage", "git_loose", int, 2000, "Loose git objects of the wiki at which they are packed.", 50, 1000000),
+    Option("storage", "verify_hours", int, 24, "Hours between checks of everything that is stored; also after a crash. 0 makes none.", 0, None),
     Option("storage", "spool_bytes", int, 1 << 30, "Largest spool of undelivered events, in bytes.", 1 << 20, None),
     Option("storage", "segment_bytes", int, 64 << 20, "Size at which a journal segment is sealed, in bytes.", 1 << 16, 1 << 30),
     Option("storage", "log_bytes", int, 50 << 20, "Largest total of log files, in bytes.", 1 << 16, None),
@@ -162,6 +163,7 @@ class Retention:
 class Storage:
     budget: int
     git_loose: int
+    verify_hours: int
     spool_bytes: int
     segment_bytes: int
     log_bytes: int

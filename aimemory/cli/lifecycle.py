@@ -220,6 +220,8 @@ def _print_status(found: dict[str, Any]) -> None:
         budget = f" of {size_text(disk['budget'])}" if disk["budget"] else ""
         parts = ", ".join(f"{name} {size_text(size)}" for name, size in disk["parts"].items() if size)
         click.echo(f"disk     {size_text(disk['total'])}{budget}: {parts}")
+    if (check := found.get("self_check")) and check["last_at"]:
+        click.echo(f"checked  last verified {check['last_at']}, {counted(check['problems'], 'problem')}")
     if (kept := found["retention"])["days"]:
         limits = ", ".join(f"{kind} {counted(days, 'day')}" for kind, days in kept["days"].items())
         last = kept["last_run"]

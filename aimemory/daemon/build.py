@@ -86,6 +86,7 @@ from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.retention import Retention
 from aimemory.upkeep.scheduler import Job, Scheduler
+from aimemory.upkeep.verify.automatic import CheckPlan, SelfCheck
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.pack import Packed, loose_count, pack
 
@@ -274,6 +275,9 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         pages=pages, projects=projects, reader=reader, clock=clock, actor=actor, quiet_s=config.wiki.listing_seconds
     )
     automatic = Automatic(_backup_plan(config, actor.machine), clock)
+    selfcheck = SelfCheck(
+        _check_plan(config), clock, is_ready=lambda: projector.state == "level", on_damaged_index=damaged
+    )
 
     async def pack_git(pulse: Pulse) -> None:
         problems: list[Unavailable] = []
@@ -298,7 +302,8 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         Job("spool", 2, drain_spool), Job("deeds", 2, audit.drain), Job("sessions", 5, sweep),
         Job("refiling", 5, finish_refiling), Job("index", 5, look_at_index),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
-        Job("backup", 5, automatic.step), Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
+        Job("backup", 5, automatic.step), Job("self-check", 2, selfcheck.step),
+        Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
         Job("pack", 600, pack_git), Job("retention", 60, retention.step),
         Job("disk", 600, measure_disk),
     ])  # fmt: skip
@@ -367,11 +372,20 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         committer=committer, pages=pages, conflicts=conflicts, projects=projects, watcher=watcher, closer=closer,
         batons=batons, worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, automatic=automatic,
+        selfcheck=selfcheck,
         memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, relinking=relinking,
         forgotten=forgotten, purge=purge, retention=retention,
         state=state, stopping=stopping,
     )  # fmt: skip
     return parts
+
+
+def _check_plan(config: Config) -> CheckPlan:
+    """The endpoint's file is taken away by every stop; where it still stands, the daemon before was killed."""
+    return CheckPlan(
+        every_hours=config.storage.verify_hours, command=[sys.executable, "-I", "-m", "aimemory", "verify", "--json"],
+        env=config.child_env, record=config.data.verified, after_crash=config.data.endpoint.exists(),
+    )  # fmt: skip
 
 
 def _backup_plan(config: Config, machine: str) -> Plan:

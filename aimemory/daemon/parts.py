@@ -36,6 +36,7 @@ from aimemory.upkeep.disk import Usage
 from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.retention import Retention
 from aimemory.upkeep.scheduler import Scheduler
+from aimemory.upkeep.verify.automatic import SelfCheck
 from aimemory.wiki.pack import Packed
 
 
@@ -79,6 +80,7 @@ class Parts:
     drain: Drain
     scheduler: Scheduler
     automatic: Automatic
+    selfcheck: SelfCheck
     memory: Memory
     app: App
     mcp: LateMcp

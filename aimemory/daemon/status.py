@@ -46,6 +46,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
         "spool": state.spool,
         "disk": state.usage.as_data() if state.usage is not None else {},
         "backup": parts.automatic.as_data(),
+        "self_check": parts.selfcheck.as_data(),
         "retention": parts.retention.as_data(),
         "capture": parts.counters.as_data(),
         "tasks": [_task(pulse, now) for pulse in state.pulses.values()],
@@ -105,6 +106,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     if state.usage is not None and (problem := state.usage.warning()):
         found.append(problem)
     if problem := parts.automatic.problem():
+        found.append(problem)
+    if problem := parts.selfcheck.problem():
         found.append(problem)
     if parts.watcher.problem:
         found.append(parts.watcher.problem)
