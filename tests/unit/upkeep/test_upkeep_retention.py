@@ -116,6 +116,12 @@ async def test_it_runs_once_a_day_in_quiet_times_and_what_is_open_or_pinned_stay
         clock.ns += QUIET_NS
         await step(pulse)
         assert not gone.exists() and opened.exists() and pinned.exists()
+        lines = b"".join(path.read_bytes() for path in parts.config.data.journal.rglob("*.jsonl"))
+        assert [lines.count(b'"session":"%s","project"' % name) for name in (b"gone", b"open", b"pinned")] == [
+            0,
+            12,
+            12,
+        ]
         runs = parts.retention.as_data()["last_run"]
 
         later = await session(parts, "later", START - 40 * DAY_NS)
