@@ -23,6 +23,7 @@ from aimemory.upkeep.purge.places import archives, change_files
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge, Receipt
+from aimemory.upkeep.purge.search import search_all
 from aimemory.upkeep.retention import Retention
 from aimemory.wiki.rewrite import remotes_of
 
@@ -70,15 +71,17 @@ class Forget:
         if not apply:
             files = await asyncio.to_thread(change_files, self._config.data, change, dry=True)
             shown = counts | {f"{place} files": count for place, count in files.items()} | {"pages": len(affected)}
+            said = "" if any(shown.values()) else await self._where_it_stays(pending)
+            stays = [said] if said else []
             left = archives(self._config.data)
             names = [path.relative_to(self._config.data.root).as_posix() for path in left]
             return Forgetting(
                 what=what, applied=False, counts={k: n for k, n in shown.items() if n}, pages=tuple(affected[:_NAMED]),
                 history=history, commits=past.changed_commits, versions=len(past.held),
-                remains=(*kept, *self._remains(what, history, past.changed_commits, names)),
+                remains=(*kept, *stays, *self._remains(what, history, past.changed_commits, names)),
             )  # fmt: skip
         if not counts and not affected and not past.held and not await self._is_elsewhere(pending):
-            raise NotFound("Nothing that is stored holds it.")
+            raise NotFound(await self._where_it_stays(pending) or "Nothing that is stored holds it.")
         pending.history, pending.backups = history, backups
         receipt = await self._purge.run(pending)
         return self._told(receipt, affected, kept)
@@ -168,6 +171,18 @@ class Forget:
         """In a file that is neither page nor journal."""
         change = self._planner.change_of(pending)
         return bool(await asyncio.to_thread(change_files, self._config.data, change, dry=True))
+
+    async def _where_it_stays(self, pending: Pending) -> str:
+        """A sentence on a text that nothing would be changed for, and that is there all the same; "" for none."""
+        if pending.text is None:
+            return ""
+        found = await asyncio.to_thread(search_all, self._config.data.root, [pending.text])
+        if not found.found:
+            return ""
+        return (
+            f"It stands only where it can't be taken out alone, as a part of names and ids: "
+            f"{_listed(sorted(found.found))}. Forget the session or the project that is called so."
+        )
 
     async def _kept_pages(self, pending: Pending, with_pages: bool) -> list[str]:
         """Sentences on pages that a session wrote by itself."""

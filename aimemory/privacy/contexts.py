@@ -17,7 +17,7 @@ PASSWORD_FLAG = Place("password", 3, quoted=True)
 TOKEN_FLAG = Place("token", 2, literal=True)
 
 
-def _given(m: re.Match[str]) -> bool:
+def is_given(m: re.Match[str]) -> bool:
     """Written out, and no placeholder, variable or template."""
     value = m["s"]
     return (
@@ -45,19 +45,19 @@ def _near(m: re.Match[str], *programs: str) -> bool:
 
 
 def _user_of_curl(m: re.Match[str]) -> bool:
-    return _near(m, "curl", "wget", "http ", "https ") and _given(m) and not m["s"].isdigit()
+    return _near(m, "curl", "wget", "http ", "https ") and is_given(m) and not m["s"].isdigit()
 
 
 def _short_flag(m: re.Match[str]) -> bool:
-    return _near(m, *_SHORT_FLAGS[m["flag"][0]]) and _given(m)
+    return _near(m, *_SHORT_FLAGS[m["flag"][0]]) and is_given(m)
 
 
 def _of_rdp(m: re.Match[str]) -> bool:
-    return _near(m, "rdp", "mstsc", "rdesktop") and _given(m)
+    return _near(m, "rdp", "mstsc", "rdesktop") and is_given(m)
 
 
 def _of_samba(m: re.Match[str]) -> bool:
-    return _near(m, "smb", "rpcclient", "net ads", "winexe", "wmic") and _given(m)
+    return _near(m, "smb", "rpcclient", "net ads", "winexe", "wmic") and is_given(m)
 
 
 def _of_jwk(m: re.Match[str]) -> bool:
@@ -79,15 +79,15 @@ def _cookie_of_curl(m: re.Match[str]) -> bool:
 
 
 def _netrc(m: re.Match[str]) -> bool:
-    return _given(m) and re.search(_NETRC_LEAD, m.string[max(0, m.start() - 400) : m.start()]) is not None
+    return is_given(m) and re.search(_NETRC_LEAD, m.string[max(0, m.start() - 400) : m.start()]) is not None
 
 
 def _sudo(m: re.Match[str]) -> bool:
-    return _given(m) and len(m["s"]) >= 4
+    return is_given(m) and len(m["s"]) >= 4
 
 
 def _mixed_or_long(m: re.Match[str]) -> bool:
-    return _given(m) and (is_mixed(m["s"]) or is_random(m["s"], 16))
+    return is_given(m) and (is_mixed(m["s"]) or is_random(m["s"], 16))
 
 
 def _user_only(m: re.Match[str]) -> bool:
@@ -106,6 +106,15 @@ _SHORT_FLAGS = {
         "twine",
         "7z",
         "az login",
+        "oc login",
+        "cf login",
+        "ibmcloud login",
+        "expo login",
+        "evil-winrm",
+        "crackmapexec",
+        "netexec",
+        "hydra",
+        "nuget add source",
     ),
     "P": ("zip", "sqlcmd", "bcp ", "isql"),
     "a": ("redis-cli",),
@@ -121,7 +130,7 @@ CONTEXTS: tuple[Row, ...] = (
         ("postgres://app:«hunter2»@db.example.com:5432/app", "https://bot:«p%40ss-w0rd»@example.com/x.git", "redis://:«s3cr3t!»@cache:6379/0",
          "mongodb+srv://root:«Tr0ub4dor&3»@cluster0.example.net"),
         ("http://localhost:8080/@scope/pkg", "postgres://user:${DB_PASS}@host/db", "https://<user>:<password>@host", "postgres://user:password@host/db",
-         "https://host:443/a@b", "git@github.com:acme/app.git"), check=_given, scope="low"),
+         "https://host:443/a@b", "git@github.com:acme/app.git"), check=is_given, scope="low"),
     Row("url-token", ("://",), r"://(?P<s>[A-Za-z0-9_.~-]{16,256})(?::x-oauth-basic)?@(?=[\w\[-])",
         ("https://«" + "zq8f7d6a5b4c3e2f1a0b9c8d" + "»@git.example.com/acme/app.git",), ("ssh://deployment-user-one@host/x",), check=_user_only, scope="low"),
     Row("bearer-token", ("bearer",), r"[Bb](?:earer|EARER)(?:\s|%20|\+){1,4}(?P<s>[A-Za-z0-9._~+/=-]{16,})",
@@ -146,7 +155,7 @@ CONTEXTS: tuple[Row, ...] = (
          "redis-cli -h cache -a «hunter2» ping", "ldapsearch -x -D cn=admin -w «hunter2» -b dc=x", "7z x -p«hunter2xyz» a.7z", "unzip -P «hunter2» a.zip",
          "sqlcmd -S db -U sa -P «hunter2» -Q 'select 1'", "openssl enc -aes-256-cbc -k «hunter2» -in f", "twine upload -u __token__ -p «hunter2xyz» dist/x.whl"),
         ("tar -P some/path", "grep -k some", "mysql -u root -p -h db app", "mkdir -p some/long/path", "sshpass -p $PW ssh host", "redis-cli -a $PW ping", "ldapsearch -W -b dc=x", "ls -a folder-of-mine"), check=_short_flag, scope="low"),
-    Row("password", ("pass:",), r"-pass(?:in|out)?[ ]" + _Q + r"pass:(?P<s>[^\s\"'\\;|&]{2,})", ("openssl rsa -in k.pem -passin pass:«hunter2» -out o.pem",), ("openssl rsa -passin env:PW",), check=_given, scope="low"),
+    Row("password", ("pass:",), r"-pass(?:in|out)?[ ]" + _Q + r"pass:(?P<s>[^\s\"'\\;|&]{2,})", ("openssl rsa -in k.pem -passin pass:«hunter2» -out o.pem",), ("openssl rsa -passin env:PW",), check=is_given, scope="low"),
     Row("password", (" -s", "-stdin", "-with-token"), r"echo[ ](?:-n[ ])?" + _Q + r"(?P<s>[^\s\"'\\;|&$]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}(?:sudo[ ](?:-[A-Za-z]+[ ]){0,4}?-S|[^\n|;&]{1,120}?-(?:password-stdin|with-token))",
         ("echo «hunter2» | sudo -S apt update", "echo -n '«hunter2»' | docker login -u me --password-stdin", "echo «hunter2xyz» | gh auth login --with-token"), ("echo done | sudo tee file", "echo done | tee log"), check=_sudo, scope="low", hint=r"echo [^\n|]{3,140}\|"),
     Row("netrc", ("password",), r"password\s{1,20}(?P<s>\S+)",
@@ -156,17 +165,17 @@ CONTEXTS: tuple[Row, ...] = (
         ("https://b.s3.amazonaws.com/o?X-Amz-Signature=«" + "4f9a1c7e2b8d03654f9a1c7e2b8d0365" + "»&x=1", "https://a.blob.core.windows.net/c/b?sv=2022-11-02&sig=«" + "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq7Zk2Xw9Vb4L" + "%3D»"),
         ("https://x/?sig=name&code=404", "?sig=short"), check=_mixed_or_long, scope="low"),
     Row("password", (" -storepass", " -keypass", " -srcstorepass", " -deststorepass"), r"[ ]-(?:src|dest)?(?:store|key)pass[ ]" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{3,})",
-        ("keytool -genkey -storepass «hunter2xyz» -keystore k.jks",), ("keytool -storepass:env PW", "keytool -storepass $PW"), check=_given, scope="low"),
+        ("keytool -genkey -storepass «hunter2xyz» -keystore k.jks",), ("keytool -storepass:env PW", "keytool -storepass $PW"), check=is_given, scope="low"),
     Row("password", ("/p:",), r"/p:" + _Q + r"(?P<s>[^\s\"'\\;|&]{3,})", ("xfreerdp /u:me /p:«hunter2xyz» /v:host",), ("msbuild /p:Configuration=Release", "xfreerdp /p:$PW"), check=_of_rdp, scope="low"),
-    Row("password", ("password",), r"nmcli[ ][^\n|;]{0,200}?[ ]password[ ]" + _Q + r"(?P<s>[^\s\"'\\]{3,})", ("nmcli dev wifi connect home password «hunter2xyz»",), ("nmcli dev wifi connect home password $PW",), check=_given, scope="low", hint="nmcli "),
-    Row("password", ("passwd",), r"htpasswd[ ](?:-[a-zA-Z]{1,8}[ ]){0,3}-[a-zA-Z]*b[a-zA-Z]*[ ]+[^\s]{1,200}[ ]+[^\s]{1,80}[ ]+" + _Q + r"(?P<s>[^\s\"'\\;|&]{3,})", ("htpasswd -b .htpasswd me «hunter2xyz»", "htpasswd -c -B -b f me «hunter2xyz»"), ("htpasswd -c file me", "htpasswd -b f me $PW"), check=_given, scope="low", hint="htpasswd -"),
-    Row("password", ("passwd",), r"echo[ ](?:-[ne]+[ ])?" + _Q + r"[\w.-]{1,32}:(?P<s>[^\s\"'\\|]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}(?:sudo[ ])?chpasswd", ("echo 'root:«hunter2xyz»' | chpasswd",), ("echo root:$PW | chpasswd",), check=_given, scope="low", hint=r"echo [^\n|]{3,180}\| ?(?:sudo )?chpasswd"),
-    Row("password", ("assword:",), r"(?i)assword:?[ *]{0,3}[\"']\)?;?\s{0,8}(?:\w{1,20}\.)?send(?:line)?[ (]\s?[\"'](?P<s>[^\"'\\\n$]{3,128})", ("expect \"Password:\"; send \"«hunter2xyz»\\r\"", "c.expect('password: ')\nc.sendline('«hunter2xyz»')"), ("expect \"Password:\"; send \"$pw\\r\"",), check=_given, scope="low", hint=r"assword:?[ *]{0,3}[\"']\)?;?\s{0,8}(?:\w{1,20}\.)?send"),
-    Row("password", ("<<<",), r"(?:--with-token|--password-stdin|[ ]-S|kinit|login)(?:[ ][^\s|;<>]{1,80}){0,6}[ ]?<<<[ ]?" + _Q + r"(?P<s>[^\s\"'\\;|&$]{4,})", ("gh auth login --with-token <<< «zq8f7d6a5b4c3e2f»", "docker login -u me --password-stdin <<< '«hunter2xyz»'"), ("cat <<< hello-world", "gh auth login --with-token <<< $TOKEN"), check=_given, scope="low"),
-    Row("secret", ("user-secrets",), r"user-secrets[ ]set[ ]" + _Q + r"[\w:.-]{1,100}[\"']?[ ]" + _Q + r"(?P<s>[^\s\"'\\;|&]{4,})", ("dotnet user-secrets set 'Api:Key' '«zq8f7d6a5b4c»'",), ("dotnet user-secrets set Api:Key $KEY",), check=_given, scope="low"),
+    Row("password", ("password",), r"nmcli[ ][^\n|;]{0,200}?[ ]password[ ]" + _Q + r"(?P<s>[^\s\"'\\]{3,})", ("nmcli dev wifi connect home password «hunter2xyz»",), ("nmcli dev wifi connect home password $PW",), check=is_given, scope="low", hint="nmcli "),
+    Row("password", ("passwd",), r"htpasswd[ ](?:-[a-zA-Z]{1,8}[ ]){0,3}-[a-zA-Z]*b[a-zA-Z]*[ ]+[^\s]{1,200}[ ]+[^\s]{1,80}[ ]+" + _Q + r"(?P<s>[^\s\"'\\;|&]{3,})", ("htpasswd -b .htpasswd me «hunter2xyz»", "htpasswd -c -B -b f me «hunter2xyz»"), ("htpasswd -c file me", "htpasswd -b f me $PW"), check=is_given, scope="low", hint="htpasswd -"),
+    Row("password", ("passwd",), r"echo[ ](?:-[ne]+[ ])?" + _Q + r"[\w.-]{1,32}:(?P<s>[^\s\"'\\|]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}(?:sudo[ ])?chpasswd", ("echo 'root:«hunter2xyz»' | chpasswd",), ("echo root:$PW | chpasswd",), check=is_given, scope="low", hint=r"echo [^\n|]{3,180}\| ?(?:sudo )?chpasswd"),
+    Row("password", ("assword:",), r"(?i)assword:?[ *]{0,3}[\"']\)?;?\s{0,8}(?:\w{1,20}\.)?send(?:line)?[ (]\s?[\"'](?P<s>[^\"'\\\n$]{3,128})", ("expect \"Password:\"; send \"«hunter2xyz»\\r\"", "c.expect('password: ')\nc.sendline('«hunter2xyz»')"), ("expect \"Password:\"; send \"$pw\\r\"",), check=is_given, scope="low", hint=r"assword:?[ *]{0,3}[\"']\)?;?\s{0,8}(?:\w{1,20}\.)?send"),
+    Row("password", ("<<<",), r"(?:--with-token|--password-stdin|[ ]-S|kinit|login)(?:[ ][^\s|;<>]{1,80}){0,6}[ ]?<<<[ ]?" + _Q + r"(?P<s>[^\s\"'\\;|&$]{4,})", ("gh auth login --with-token <<< «zq8f7d6a5b4c3e2f»", "docker login -u me --password-stdin <<< '«hunter2xyz»'"), ("cat <<< hello-world", "gh auth login --with-token <<< $TOKEN"), check=is_given, scope="low"),
+    Row("secret", ("user-secrets",), r"user-secrets[ ]set[ ]" + _Q + r"[\w:.-]{1,100}[\"']?[ ]" + _Q + r"(?P<s>[^\s\"'\\;|&]{4,})", ("dotnet user-secrets set 'Api:Key' '«zq8f7d6a5b4c»'",), ("dotnet user-secrets set Api:Key $KEY",), check=is_given, scope="low"),
     Row("password", (" -u ", "--user="), r"(?:[ ]-U[ ]|--user=)" + _Q + r"[\w.\\-]{1,64}%(?P<s>[^\s\"'\\]{3,128})", ("smbclient //h/share -U 'me%«hunter2»'",), ("date -U me%d", "smbclient -U me%$PW"), check=_of_samba, scope="low", hint=r"-u(?: |ser=)[\"']?[\w.\\-]{1,64}%"),
-    Row("password", ("convertto-securestring",), r"(?i)ConvertTo-SecureString[ ](?:-String[ ])?[\"'](?P<s>[^\"'\n$]{3,200})[\"']", ("$p = ConvertTo-SecureString '«hunter2xyz»' -AsPlainText -Force", "ConvertTo-SecureString -String \"«hunter2xyz»\" -AsPlainText"), ("ConvertTo-SecureString $p -AsPlainText",), check=_given, scope="low"),
-    Row("password", ("/user:",), r"net use [^\n]{0,120}?/user:[^\s]{1,80}[ ](?P<s>[^\s/*\"'][^\s\"']{2,})", ("net use z: \\\\h\\share /user:me «hunter2»",), ("net use z: \\\\h\\share /user:me *",), check=_given, scope="low"),
+    Row("password", ("convertto-securestring",), r"(?i)ConvertTo-SecureString[ ](?:-String[ ])?[\"'](?P<s>[^\"'\n$]{3,200})[\"']", ("$p = ConvertTo-SecureString '«hunter2xyz»' -AsPlainText -Force", "ConvertTo-SecureString -String \"«hunter2xyz»\" -AsPlainText"), ("ConvertTo-SecureString $p -AsPlainText",), check=is_given, scope="low"),
+    Row("password", ("/user:",), r"net use [^\n]{0,120}?/user:[^\s]{1,80}[ ](?P<s>[^\s/*\"'][^\s\"']{2,})", ("net use z: \\\\h\\share /user:me «hunter2»",), ("net use z: \\\\h\\share /user:me *",), check=is_given, scope="low"),
     Row("private-key", ('"d":', '\\"d\\":', "'d':", '"d" :'), r"(?<![\w])\\{0,3}[\"']d[pq]?\\{0,3}[\"']\s{0,8}:\s{0,8}\\{0,3}[\"'](?P<s>[A-Za-z0-9_-]{40,2000})", ('{"kty":"EC","crv":"P-256","d":"«' + _T32 + _T32[:11] + '»"}',), ('{"d": "' + _T32 + _T32[:11] + '"}', '{"kty": "EC", "x": "' + _T32 + '"}'), check=_of_jwk, scope="low", hint=r"kty[\\\"']"),
     Row("private-key", ("private-lines:",), r"Private-Lines: \d{1,4}" + BREAK + r"{1,40}(?P<s>[A-Za-z0-9+/]{16,}+={0,2}(?:" + BREAK + r"{1,40}[A-Za-z0-9+/]{16,}+={0,2})*+(?:" + BREAK + r"{1,40}[A-Za-z0-9+/]{1,15}={0,2}(?![\w+/-]))?)",
         ("PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 2\n«" + _T32 * 2 + "\n" + _T32 + "»\nPrivate-MAC: 4f9a1c7e", "Private-Lines: 1\\n«" + _T32 + "»\\nPrivate-MAC: x"), ("Private-Lines: 1\nnone",), scope="low"),

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from aimemory.privacy import assignment, pem, tags
+from aimemory.privacy.commands import COMMANDS
 from aimemory.privacy.contexts import CONTEXTS
 from aimemory.privacy.encoded import ENCODED
 from aimemory.privacy.patterns import VENDORS, Row
 from aimemory.privacy.rules import RuleSet
 
-ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS, *ENCODED)
+ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS, *COMMANDS, *ENCODED)
 """All rows; vendors first, since they name what they found more exactly."""
 
 _RUN = rb" [^ ]{16,}"

@@ -4,6 +4,7 @@ Names more rather than less: a name too many costs a memory one event, a name to
 the shell knows (variables set elsewhere, what a script does) can't be seen.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -24,7 +25,20 @@ _PATCHED = re.compile(
     r"|(?:\+\+\+|---) (?:\"?[abciow]/)?|(?:rename|copy) (?:from|to) )([^\n\t]+?)\"?[ \t]*$",
     re.MULTILINE,
 )
-_QUOTED = re.compile(r"^(?:==> ([^\n]+) <==$|([^\s:]{1,400}):(?=\S|\d+[:-]|[ \t])|([^\s:]{1,400}?)-\d+-)", re.MULTILINE)
+_QUOTED = re.compile(
+    r"^(?:==> ([^\n]+) <==$|:{14}\n([^\n]{1,400})\n:{14}$|([^\s:]{1,400})\n(?=\d+[:-])"
+    r"|([^\s:]{1,400}):(?=\S|\d+[:-]|[ \t])|([^\s:]{1,400}?)-\d+-)",
+    re.MULTILINE,
+)
+_COLOURS = re.compile(r"\x1b\[[\d;]{0,30}[mK]")
+_ADDRESS = re.compile(r"\b(?!(?i:file):)[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s;|&'\"`<>()$]+")
+_MESSAGE = re.compile(
+    r"(\b(?:git|gh|glab)[ ](?:[^\n;&|<>`$]{0,200}?[ ])?)(?:-[a-z]{0,2}m|--(?:message|body|title|notes|description))"
+    r"(?:[ ]{1,4}|=)(?:'[^']*'|\"(?:[^\"\\$`]|\\.)*+\")"
+)
+"""A commit's or a request's text: it speaks of files and shows none."""
+
+_ENVIRONMENT = re.compile(r"(?:process|import\.meta|Deno|Bun)\.env(?:\.\w+)*")
 _PATH_KEYS = re.compile(
     r"(?i)(?:^|[_\-.])(?:abs(?:olute)?_?)?(?:path|file|filename|dir|director(?:y|ies)|folder|notebook|uri|root|cwd|"
     r"workdir|glob|include|source|src|target|dest|destination|workspace)s?(?:_?(?:path|name|uri|root)s?)?$"
@@ -36,8 +50,10 @@ _PROSE_KEYS = re.compile(
 )
 _TRANSCRIPT = re.compile(r"(?i)transcript")
 _PATCH_BEGINS, _PATCH_ENDS = "*** Begin Patch", "*** End Patch"
-_DOCUMENT = re.compile(r"\b(?:cat|tee)\b[^\n<]*<<-?[ \t]*(['\"]?)(\w+)\1[^\n]*\n")
+_DOCUMENT = re.compile(r"\b(?:cat|tee)\b[^\n<]*<<-?[ \t]*(['\"]?)(\w+)\1[^\n|]*\n")
 _MAX_DOCUMENTS = 50
+_MAX_MESSAGES = 8
+_MAX_JSON = 1 << 16
 _IS_SED = re.compile(r"^s([/|,#!])")
 _OWN_DIR = ("-C", "--directory", "--cwd", "--prefix", "--git-dir", "--work-tree", "--chdir")
 _RUNNERS = frozenset([
@@ -76,16 +92,24 @@ def in_arguments(value: Any, key: str = "", depth: int = 0) -> Iterator[Named]:
         for item in value:
             yield from in_arguments(item, key, depth + 1)
     elif isinstance(value, str) and value:
-        yield from _in_text(value, key)
+        yield from _in_text(value, key, depth)
 
 
-def _in_text(text: str, key: str) -> Iterator[Named]:
+def _in_text(text: str, key: str, depth: int = 0) -> Iterator[Named]:
     if _PROSE_KEYS.search(key):
         return
     if "\n" in text:
         yield from patched(text)
     if text.lstrip().startswith(_PATCH_BEGINS):
         return
+    if text[0] in "{[" and len(text) <= _MAX_JSON:  # arguments within an argument
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            yield from in_arguments(value, key, depth + 1)
+            return
     if _COMMAND_KEYS.search(key):
         yield from in_command(text)
     elif _PATH_KEYS.search(key) and "\n" not in text:
@@ -105,10 +129,12 @@ def patched(text: str) -> Iterator[Named]:
 
 def quoted(output: str) -> Iterator[Named]:
     """Files whose content an output shows by name: diffs, `grep`, `head` of several files."""
+    if "\x1b[" in output:
+        output = _COLOURS.sub("", output)
     yield from patched(output)
     seen = set()
     for found in _QUOTED.finditer(output):
-        name = found[1] or found[2] or found[3]
+        name = next(filter(None, found.groups()))
         if name not in seen and ("/" in name or "." in name):
             seen.add(name)
             yield Named(name)
@@ -116,12 +142,17 @@ def quoted(output: str) -> Iterator[Named]:
 
 def in_command(command: str, dirs: tuple[str, ...] = ("",), depth: int = 0) -> Iterator[Named]:
     """Every word of a shell command that may be a path, redirections and inner commands included."""
+    if depth == 0:
+        for _ in range(_MAX_MESSAGES):
+            command, count = _MESSAGE.subn(r"\1", command)
+            if not count:
+                break
     told = _Line(dirs, depth)
     yield from told.read(command)
     if depth == 0:  # and whatever the reading of words didn't part: text of here-documents, unfinished quotes
         yield from patched(command)
-        for part in _PARTS.split(_without_content(command)):
-            if ("/" in part or "." in part) and not part.startswith("-"):
+        for part in _PARTS.split(_ADDRESS.sub(" ", _without_content(command))):
+            if ("/" in part or "." in part or "\\" in part) and not part.startswith("-"):
                 yield from _named(part, told.dirs, quoted=True, is_sure=False)
 
 
@@ -219,7 +250,7 @@ class _Line:
         yield from _named(text, self.dirs, quoted=not word.plain, is_sure=sure)
         if is_option and len(text) > 2:
             yield from _named(text[2:].lstrip("="), self.dirs, quoted=True, is_sure=False)
-        pieces = _SPLIT.split(text)
+        pieces = [] if _ADDRESS.match(text) else _SPLIT.split(text)
         for piece in pieces[1:] if len(pieces) > 1 else ():
             yield from _named(piece, self.dirs, quoted=not word.plain, is_sure=False)
         if len(pieces) > 1 and pieces[0] and not is_option:
@@ -229,6 +260,8 @@ class _Line:
 def _named(text: str, dirs: tuple[str, ...], *, quoted: bool, is_sure: bool) -> Iterator[Named]:
     """A word as paths: URIs, other separators, braces and wildcards."""
     if not 0 < len(text) < _MAX_CHARS or text in (".", "./", "-", "--") or "\0" in text:
+        return
+    if _ENVIRONMENT.fullmatch(text):
         return
     if re.match(r"(?i)file:/", text):
         text = unquote(re.sub(r"(?i)^file:(?://[^/]*)?", "", text))

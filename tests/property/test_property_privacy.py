@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from aimemory.privacy import cap_text, cap_tree, sanitize, sanitize_payload, sanitize_tree
+from aimemory.privacy.commands import COMMANDS
 from aimemory.privacy.contexts import CONTEXTS, FORMS
 from aimemory.privacy.find import WINDOW, private_spans, secret_spans
 from aimemory.privacy.patterns import VENDORS
@@ -20,8 +21,8 @@ KEY = "\n".join(
 VENDOR_EXAMPLES = [example for row in VENDORS for example in row.examples]
 EXAMPLES = [
     *VENDOR_EXAMPLES,
-    *(example.replace("«", "").replace("»", "") for row in (*CONTEXTS, *FORMS) for example in row.examples),
-    *(text for row in (*VENDORS, *CONTEXTS, *FORMS) for text in row.lookalikes),
+    *(example.replace("«", "").replace("»", "") for row in (*CONTEXTS, *COMMANDS, *FORMS) for example in row.examples),
+    *(text for row in (*VENDORS, *CONTEXTS, *COMMANDS, *FORMS) for text in row.lookalikes),
     KEY, KEY.replace("\n", "\\n"), "<private>mine</private>", "<private>", "</private>", "&lt;PRIVATE x=1&gt;", "[… 1,234 bytes cut …]", "[redacted:jwt]",
     "password", "token", "=", ": ", '"', "'", "\\n", "Bearer ", "://", "@", "-----", "eyJ", "sk-", "key", "İ", "密码", "\x00", "\ud83c", "🍸", "-p", " --",
 ]  # fmt: skip

@@ -188,6 +188,11 @@ def test_a_text_goes_in_every_spelling_and_no_word_breaks_what_holds_it(daemon, 
     daemon.start()
     status, answer = daemon.event("generic", "note", {"session_id": "later", "text": "goes on", "cwd": str(shop)})
     assert (status, answer["outcome"]) == (202, "stored") and daemon.pages("*/*/*shop*.md") == [page]
+    daemon.event("generic", "note", {"session_id": f"id-{WORD}", "text": "called so", "cwd": str(shop)})
+    shown = daemon.cli("forget", "text", WORD)
+    assert shown.returncode == 0 and "names and ids: " in shown.stdout and "journal/" in shown.stdout
+    refused = daemon.cli("forget", "text", WORD, "--apply")
+    assert refused.returncode != 0 and "names and ids: " in refused.stderr
     for part in ("forgotten", "redacted:forgotten]", "dacted-forg"):
         status, _, answer = daemon.request("POST", "/api/v1/forget", {"what": "text", "name": part, "apply": True})
         assert status == 400 and b"mark" in answer

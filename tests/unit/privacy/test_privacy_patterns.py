@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from aimemory.privacy import RuleSet, sanitize, sanitize_payload, sanitize_tree
+from aimemory.privacy.commands import COMMANDS
 from aimemory.privacy.contexts import CONTEXTS, FORMS
 from aimemory.privacy.encoded import ENCODED
 from aimemory.privacy.find import secret_spans
@@ -15,7 +16,7 @@ from aimemory.privacy.patterns import VENDORS
 from aimemory.privacy.prefilter import ROWS, active, everything, narrowed
 from aimemory.privacy.rules import DEFAULT
 
-TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *FORMS, *ENCODED)]
+TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *COMMANDS, *FORMS, *ENCODED)]
 NAMES = [f"{i}-{row[0]}" for i, row in enumerate(TABLE)]
 
 
@@ -64,7 +65,7 @@ def test_vendor_secret_goes_when_glued_to_something(row):
             assert clean.startswith(before)
 
 
-@pytest.mark.parametrize("row", CONTEXTS, ids=[f"{i}-{row.kind}" for i, row in enumerate(CONTEXTS)])
+@pytest.mark.parametrize("row", (*CONTEXTS, *COMMANDS), ids=lambda row: row.kind)
 def test_context_is_redacted_around_the_secret_only(row):
     for example in row.examples:
         parts = re.split("«.*?»", example, flags=re.DOTALL)
@@ -125,7 +126,7 @@ def test_what_a_row_has_read_in_one_window_it_does_not_read_again_in_the_next():
 
 
 def test_placeholders_and_marks_call_for_nothing_more():
-    for row in (*VENDORS, *CONTEXTS):
+    for row in (*VENDORS, *CONTEXTS, *COMMANDS):
         text = f"[redacted:{row.kind}]=[redacted:{row.kind}]: hunter2xyz [… 12,345 bytes cut …]"
         assert sanitize(text).value == text
 
