@@ -79,7 +79,7 @@ class Retention:
         self._purge = purge
         self._clock = clock
         self._actor = actor
-        self._looked_ns = 0
+        self._looked_ns = self._began_ns = 0
         self._last: dict[str, Any] | None = None
         self._known = False
         self._seq, self._seq_ns = -1, 0
@@ -133,14 +133,16 @@ class Retention:
     async def step(self, pulse: Pulse) -> None:
         """Once a day, when all is quiet."""
         now, seq = self._clock.now_ns(), self._projector.known_seq
+        self._began_ns = self._began_ns or now
         if seq != self._seq:
             self._seq, self._seq_ns = seq, now
         if not self.days or self._purge.is_pending():
             return
         if not self._known:
             await self._remember()
-        since_due = now - self._due_ns()
-        if since_due < 0 or (now - self._seq_ns < QUIET_NS and (since_due < _DAY_NS or not self._due_ns())):
+        due = self._due_ns()
+        is_quiet, is_late = now - self._seq_ns >= QUIET_NS, now - max(due, self._began_ns) >= _DAY_NS
+        if now < due or not (is_quiet or is_late):
             return
         if await self.apply(await self.look()) is not None:
             pulse.beat(last="retention")

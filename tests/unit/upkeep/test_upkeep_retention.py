@@ -138,6 +138,17 @@ async def test_it_runs_once_a_day_in_quiet_times_and_what_is_open_or_pinned_stay
         assert not later.exists(), "a memory that is never quiet is not let off"
 
 
+async def test_a_memory_that_was_never_quiet_is_not_let_off_for_ever(tmp_path):
+    async with memory(tmp_path, sessions_days=30) as (parts, clock):
+        gone = await session(parts, "gone", START - 40 * DAY_NS)
+        for _ in range(25):
+            await parts.writer.record(Record("audit", clock.ns, sanitize_tree({"op": "off"})))
+            await parts.retention.step(TaskPulse("x"))
+            assert gone.exists() or clock.ns >= START + DAY_NS
+            clock.ns += DAY_NS // 24
+        assert not gone.exists()
+
+
 async def test_what_was_changed_since_it_was_looked_at_stays(tmp_path):
     async with memory(tmp_path, sessions_days=30, observations_days=10) as (parts, _):
         page = await session(parts, "old", START - 40 * DAY_NS)
