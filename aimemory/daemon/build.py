@@ -88,6 +88,7 @@ from aimemory.upkeep.retention import Retention
 from aimemory.upkeep.scheduler import Job, Scheduler
 from aimemory.upkeep.verify.automatic import CheckPlan, SelfCheck
 from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.mend import fault
 from aimemory.wiki.pack import Packed, loose_count, pack
 
 
@@ -294,6 +295,9 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
             if problems:
                 raise problems[0]
 
+    async def look_at_git(pulse: Pulse) -> None:
+        state.git_fault = await asyncio.to_thread(fault, data.wiki)
+
     async def measure_disk(pulse: Pulse) -> None:
         folder = Path(config.backup.folder) if config.backup.folder else None
         state.usage = await asyncio.to_thread(measure, data.root, config.storage.budget, folder)
@@ -304,7 +308,7 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
         Job("backup", 5, automatic.step), Job("self-check", 2, selfcheck.step),
         Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
-        Job("pack", 600, pack_git), Job("retention", 60, retention.step),
+        Job("pack", 600, pack_git), Job("git", 600, look_at_git), Job("retention", 60, retention.step),
         Job("disk", 600, measure_disk),
     ])  # fmt: skip
 

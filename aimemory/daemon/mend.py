@@ -30,6 +30,7 @@ async def mend_wiki(parts: "Parts") -> dict[str, Any]:
         return why, done.said(), about
 
     found = await parts.committer.replaced(work)
+    parts.state.git_fault = None
     if found is None:
         return {"mended": False, "said": "The wiki's repository can be committed to; nothing was done."}
     why, said, about = found

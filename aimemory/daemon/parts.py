@@ -51,6 +51,7 @@ class State:
     spool: dict[str, Any] = field(default_factory=dict)
     usage: Usage | None = None
     packed: Packed | None = None
+    git_fault: str | None = None
     background: list[asyncio.Task[None]] = field(default_factory=list)
 
 

@@ -91,7 +91,9 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     found += [f"Damage: {what}" for what in (*parts.journal.damage, *parts.projector.damage)]
     if parts.committer.problem:
         found.append(f"Pages wait for a commit: {parts.committer.problem}")
-    elif parts.committer.index_problem:
+    if state.git_fault and "doctor --fix" not in (parts.committer.problem or ""):
+        found.append(f"The wiki's git repository is broken: {state.git_fault}. `aimemory doctor --fix` mends it.")
+    elif not parts.committer.problem and parts.committer.index_problem:
         found.append(parts.committer.index_problem)
     try:
         parts.folders.table()

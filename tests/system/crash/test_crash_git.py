@@ -94,6 +94,20 @@ def test_a_repository_that_is_broken_stops_nothing_and_is_mended_on_request(ledg
     ledger.check()
 
 
+@pytest.mark.promise("P9.105")
+def test_a_daemon_that_starts_on_a_broken_repository_names_it_although_nothing_waits(ledger, path):
+    daemon, wiki = ledger.daemon, ledger.daemon.data.wiki
+    daemon.stop()
+    oid = git(wiki, "rev-parse", "HEAD~1").strip()
+    (wiki / ".git/objects" / oid[:2] / oid[2:]).unlink()
+
+    daemon.start()
+
+    daemon.wait(lambda: "git repository is broken" in problems(daemon), "it is named")
+    assert doctor(daemon, "--fix")[0]["stores.wiki"]["level"] == "ok" and "broken" not in problems(daemon)
+    ledger.check()
+
+
 @pytest.mark.promise("P9.107")
 def test_a_lock_on_the_index_is_respected_while_it_is_fresh_and_named_and_a_left_over_one_goes(ledger, path):
     daemon, wiki = ledger.daemon, ledger.daemon.data.wiki
