@@ -113,7 +113,7 @@ _SHORT_FLAGS = {
         "evil-winrm",
         "crackmapexec",
         "netexec",
-        "hydra",
+        "hydra -",
         "nuget add source",
     ),
     "P": ("zip", "sqlcmd", "bcp ", "isql"),

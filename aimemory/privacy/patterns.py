@@ -84,6 +84,11 @@ def _after_edge(literal: str) -> str:
     return re.escape(literal) + edge(len(literal))
 
 
+def _of_openai(m: re.Match[str]) -> bool:
+    """Opaque, or with the mark in the midst of its keys (`OpenAI` in base64)."""
+    return "T3BlbkFJ" in m[0] or _opaque(m)
+
+
 def _opaque(m: re.Match[str]) -> bool:
     return is_random(m[0], 16)
 
@@ -141,9 +146,9 @@ VENDORS: tuple[Row, ...] = (
     Row("openrouter-key", ("sk-or-",), r"sk-or-v\d-[A-Za-z0-9_-]{16,}", ("sk-or-" + "v1-" + _hex(64),), ("sk-or-" + "another-name-of-it",)),
     Row("langfuse-key", ("sk-lf-",), r"sk-lf-[0-9a-f-]{36}", ("sk-lf-" + _UUID,), ("sk-lf-" + "placeholder",)),
     Row("openai-key", ("sk-",), _after_edge("sk-") + r"[A-Za-z0-9_-]{20,}",
-        ("sk-proj-" + _mix(60), "sk-" + _mix(48), "sk-svcacct-" + _mix(50), "sk-" + _hex(32)),
+        ("sk-proj-" + _mix(60), "sk-admin-" + "ab-cd-" + "T3BlbkFJ" + "ef-gh-ij", "sk-" + _mix(48), "sk-svcacct-" + _mix(50), "sk-" + _hex(32)),
         ("risk-" + "based-authentication-and-authorisation-2024", "task-" + _mix(40), "disk-" + _hex(32), "desk-" + _mix(24),
-         "sk-" + "learn-based-classification-pipeline-v2"), check=_opaque),
+         "sk-" + "learn-based-classification-pipeline-v2"), check=_of_openai),
     Row("google-api-key", ("AIza",), _after_edge("AIza") + r"[A-Za-z0-9_-]{35}", ("AIza" + _mix(35),), ("AIza" + "Something",)),
     Row("google-api-key", ("AQ.",), _after_edge("AQ.") + r"[A-Za-z0-9_-]{40,}", ("AQ." + "Ab8R" + _mix(46),), ("AQ." + "mod_name_of_a_thing_that_is_rather_long_indeed",), check=_opaque),
     Row("google-oauth-token", ("ya29.",), r"ya29\.[A-Za-z0-9_-]{20,}", ("ya29." + _mix(60),), ("ya29." + "a0",)),
