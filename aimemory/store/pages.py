@@ -12,7 +12,7 @@ from functools import partial
 
 from aimemory import points
 from aimemory.errors import Conflict, Damaged, NotFound, Unavailable, UserError
-from aimemory.index.events import deleted, written
+from aimemory.index.events import WrittenRow, deleted, written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, stats_of, touch_pages, upsert_pages
 from aimemory.index.purges import accepted
 from aimemory.journal.lines import Record
@@ -348,18 +348,19 @@ class Pages:
         """Queue for a commit what HEAD lacks: writes and deletions that a crash cut off, and hand edits, gated."""
         paths = list(await self._reader.read(known_stats()))
         missing = await self._committer.differing(paths)
-        writes = await self._reader.read(written(missing))
+        found: dict[str, tuple[bytes, Version]] = {}
         for path in missing:
             try:
-                raw, version = await asyncio.to_thread(self._files.read, path)
+                found[path] = await asyncio.to_thread(self._files.read, path)
             except (NotFound, UserError):
                 continue
-            by = writes.get(path)
-            if by is not None and by.is_ours(version):
-                self._commit(path, raw, Actor(by.user or self._actor.user, self._actor.machine), "Add")
-            else:
+        by_hand, writes = await self._by_hand({path: version for path, (_, version) in found.items()})
+        for path, (raw, _) in found.items():
+            if path in by_hand:
                 self._commit(path, raw, self._actor, EDITED_BY_HAND)
                 self._on_edit(path, raw)
+            elif path in writes:
+                self._commit(path, raw, Actor(writes[path].user or self._actor.user, self._actor.machine), "Add")
         return len(missing) + await self._commit_deletions()
 
     async def _commit_deletions(self) -> int:
@@ -432,9 +433,7 @@ class Pages:
 
     async def _take_in(self, seen: dict[str, Version | None], stats: dict[str, Stat]) -> int:
         """New and changed files: index them, and commit those that a person changed. Returns how many those are."""
-        writes = await self._reader.read(written(list(seen)))
-        changed: list[tuple[str, bytes]] = []
-        by_hand = 0
+        found: dict[str, tuple[bytes, Version]] = {}
         same: list[tuple[str, int, int]] = []
         for path, before in seen.items():
             try:
@@ -443,21 +442,45 @@ class Pages:
                 continue
             if version == before:
                 same.append((path, stats[path].mtime_ns, stats[path].size))
-                continue
-            if self._is_forgotten(path, version):
+            elif self._is_forgotten(path, version):
                 self._held[path] = FORGOTTEN
                 await self._unindex([path])
-                continue
-            changed.append((path, raw))
-            last = writes.get(path)
-            if last is None or not last.is_ours(version):
-                by_hand += 1
-                self._commit(path, raw, self._actor, EDITED_BY_HAND)
-                self._on_edit(path, raw)
+            else:
+                found[path] = raw, version
+        by_hand, writes = await self._by_hand({path: version for path, (_, version) in found.items()})
+        for path in by_hand:
+            self._commit(path, found[path][0], self._actor, EDITED_BY_HAND)
+            self._on_edit(path, found[path][0])
+        changed = [(path, raw) for path, (raw, _) in found.items() if path in by_hand or path in writes]
         if same:
             await self._projector.execute(lambda db: touch_pages(db, same))
         await self._index(changed, stats)
-        return by_hand
+        return len(by_hand)
+
+    async def _by_hand(self, versions: Mapping[str, Version]) -> tuple[list[str], dict[str, WrittenRow]]:
+        """Which of these versions, found on the disk, a person wrote; and the records of those that are ours.
+
+        A page's line comes before its file, but the index shows it a moment after both. So what looks like a person's
+        is asked for again behind all that is under way. While the index can't tell, it is in neither answer: the next
+        walk finds it again.
+        """
+
+        async def ours(paths: Iterable[str]) -> dict[str, WrittenRow]:
+            rows = await self._reader.read(written(list(paths)))
+            return {path: row for path, row in rows.items() if row.is_ours(versions[path])}
+
+        if not versions:
+            return [], {}
+        known = await ours(versions)
+        left = [path for path in versions if path not in known]
+        if left:
+            try:
+                await self._writer.call(lambda _: None)
+                await self._projector.reached(self._writer.last_seq)
+            except Unavailable:
+                return [], known
+            known |= await ours(left)
+        return [path for path in left if path not in known], known
 
     def _commit(self, path: str, raw: bytes, actor: Actor, summary: str) -> None:
         """Queue a commit, unless something in the page or its name looks like a secret, or a conflict of git's is left
