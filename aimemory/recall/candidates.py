@@ -1,4 +1,4 @@
-"""Which rows may answer a query, at a cost that doesn't grow with the commonest word in it.
+"""Which words of a query choose the rows that are ranked, at a cost that doesn't grow with the commonest word in it.
 
 Ranking costs about 1.1 µs a matching row, counting a twentieth. So every word is counted first: words that say nothing
 here are dropped, and where all together would match too many rows, one of the rarest is required.
@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aimemory.index.read import Plan
-from aimemory.index.search import Found, Scope, Table, best_rows, match_counts, nth_newest_row, scope_count
-from aimemory.model.page import COUNTED
-from aimemory.recall.query import Query, Term, expression
+from aimemory.index.search import Table, match_counts
+from aimemory.recall.query import Query, Term
 
 _RANKED_ROWS: dict[Table, int] = {"page": 20_000, "observation": 8_000}
 _COUNT_CAP = 30_000
@@ -24,14 +23,6 @@ class Weighed:
 
     term: Term
     rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The best rows of a table, best first, and how many match in all (counted up to `COUNTED`)."""
-
-    found: tuple[Found, ...]
-    total: int
 
 
 def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]]]]:
@@ -58,22 +49,30 @@ def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]]]]:
     return replace(query, terms=tuple(terms)), weighed
 
 
-def candidates(
-    table: Table, query: Query, weighed: Sequence[Weighed], table_rows: int, scope: Scope, limit: int
-) -> Plan[Candidates]:
-    """The best rows of one table for a weighed query."""
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The terms of a query that count in one table, rarest first, and what bounds the rows that are ranked.
+
+    pivots: at least one of them must match, none when all terms fit. bound: rows that are ranked, at most. is_over: do
+    the terms reach more, so that only the newest count?
+    """
+
+    terms: tuple[Weighed, ...]
+    pivots: tuple[Term, ...]
+    bound: int
+    is_over: bool
+
+    @property
+    def all(self) -> tuple[Term, ...]:
+        return tuple(w.term for w in self.terms)
+
+
+def choose(table: Table, weighed: Sequence[Weighed], table_rows: int) -> Chosen:
+    """Which terms are scored, and which of them are required."""
     terms = _scored(weighed, table_rows)
-    if not terms and not query.required:
-        return Candidates((), 0)
     bound = _RANKED_ROWS[table]
     pivots, reach = _pivots(terms, bound)
-    match = expression(query, [w.term for w in terms], [w.term for w in pivots])
-    from_row = 0
-    if reach > bound and table == "observation":
-        from_row = yield from nth_newest_row(table, match, scope, bound)
-    found = yield from best_rows(table, match, scope, limit, from_row)
-    total = yield from scope_count(table, match, scope, COUNTED)
-    return Candidates(tuple(found), total)
+    return Chosen(tuple(terms), tuple(w.term for w in pivots), bound, reach > bound)
 
 
 def _scored(weighed: Sequence[Weighed], table_rows: int) -> list[Weighed]:
