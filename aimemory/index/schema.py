@@ -3,8 +3,6 @@
 from aimemory.index.signals import DDL as SIGNALS
 from aimemory.index.signals import STEMMED
 
-SCHEMA = 6
-
 SCHEMA = 7
 """`pragma user_version` of an index written by this code."""
 

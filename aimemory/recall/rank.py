@@ -83,16 +83,8 @@ def observations(
     found = yield from signals("observation", asks, scope)
     _keep_what_is_allowed(query, found)
     matching = {row for rows_ in found.values() for row in rows_}
-    centres = [f.row for f in fuse(found, OBSERVATION_WEIGHTS)[:CENTRES]]
-    words = yield from _rows_of_words("observation", chosen, rows)
-    views = yield from stretches(centres, REACH + NEIGHBOURS)
-    context, different = around(views, words)
-    may_stand_alone = not (query.required or query.excluded) and len(chosen.terms) > _WORDS_AROUND
-    found["context"] = {
-        row: value
-        for row, value in context.items()
-        if row in matching or (may_stand_alone and different[row] >= _WORDS_AROUND)
-    }
+    if len(chosen.terms) > 1:
+        found["context"] = yield from _context(query, chosen, found, matching, rows)
     total = yield from scope_count("observation", match, scope, COUNTED)
     ranked = yield from _ranked("observation", found, OBSERVATION_WEIGHTS, query, dates, total)
     beside = frozenset(f.row for f in ranked.fused if f.row not in matching)
@@ -100,6 +92,22 @@ def observations(
     return replace(
         ranked, fused=tuple(f for f in ranked.fused if f.row not in beside or f.row in inside), alone=frozenset(inside)
     )
+
+
+def _context(
+    query: Query, chosen: Chosen, found: Mapping[str, Mapping[int, float]], matching: set[int], rows: int
+) -> Plan[dict[int, float]]:
+    """What stands around the best events; of events without any of the words only what stands beside several."""
+    centres = [f.row for f in fuse(found, OBSERVATION_WEIGHTS)[:CENTRES]]
+    words = yield from _rows_of_words("observation", chosen, rows)
+    views = yield from stretches(centres, REACH + NEIGHBOURS)
+    context, different = around(views, words)
+    may_stand_alone = not (query.required or query.excluded) and len(chosen.terms) > _WORDS_AROUND
+    return {
+        row: value
+        for row, value in context.items()
+        if row in matching or (may_stand_alone and different[row] >= _WORDS_AROUND)
+    }
 
 
 def _rows_of_words(table: Table, chosen: Chosen, rows: int) -> Plan[list[tuple[float, list[int]]]]:
