@@ -47,6 +47,9 @@ _NEWLINE = "\n    "
 DDL = f"""
 {_NEWLINE.join(_table(signal) for signal in COLUMNS)}
 
+create virtual table page_word using fts5vocab('page_exact_fts', 'row');
+create virtual table observation_word using fts5vocab('observation_fts', 'row');
+
 create trigger page_signals_in after insert on page_text begin
     {_NEWLINE.join(_put(signal) for signal in COLUMNS)}
 end;
@@ -58,4 +61,8 @@ create trigger page_signals_change after update on page_text begin
     {_NEWLINE.join(_put(signal) for signal in COLUMNS)}
 end;
 """
-"""External content, as in `schema`: a change hands FTS5 the old text."""
+"""External content, as in `schema`: a change hands FTS5 the old text.
+
+`page_word`, `observation_word`: the words themselves, views of the index without storage; of pages as written, of
+events stemmed, since they have no other.
+"""

@@ -1,7 +1,7 @@
 """One ranked answer: pages and observations merged, each hit with its snippet and its reason."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aimemory.errors import UserError
 from aimemory.index.read import Plan
@@ -14,15 +14,16 @@ from aimemory.index.search import (
     observation_texts,
     page_texts,
     row_counts,
+    scope_count,
 )  # fmt: skip
 from aimemory.model.ids import Version
-from aimemory.model.page import COUNTED, Hit, SearchAnswer
+from aimemory.model.page import COUNTED, Hit, SearchAnswer, total_text
 from aimemory.model.protocols import rfc3339_local
 from aimemory.recall.candidates import weigh
 from aimemory.recall.dates import Dates, dates_in, day_of
 from aimemory.recall.explain import because
 from aimemory.recall.fusion import Fused
-from aimemory.recall.query import Query, loosened, parse
+from aimemory.recall.query import Query, expression, loosened, parse
 from aimemory.recall.rank import NOTHING, Ranked, observations, pages
 from aimemory.recall.snippet import snippet, words_in
 
@@ -77,23 +78,36 @@ def search(request: Request) -> Plan[SearchAnswer]:
         return (yield from _newest(request, limit, offset))
     wanted = offset + limit
     dates = dates_in(request.text, day_of(request.now_ns) if request.now_ns else None)
-    ranked, total = yield from _ranked(query, dates, request.scope, wanted)
-    note = None
+    ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, wanted)
     if not ranked and (query.required or query.excluded):
         note = _what_was_loosened(query)
         query = loosened(query)
-        ranked, total = yield from _ranked(query, dates, request.scope, wanted)
-        note = note if ranked else None
-    hits = yield from _hits(ranked[offset:wanted], query, offset)
+        ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, wanted)
+        said = (note, *said)
+    hits = yield from _hits(ranked[offset:wanted], taken_as, offset)
     shown_to = offset + len(hits)
+    elsewhere = () if shown_to else (yield from _elsewhere(taken_as, request.scope))
     return SearchAnswer(
         query=request.text,
         hits=hits,
         total=max(total, shown_to),
-        loosened=note,
-        notes=_notes(query, request.scope, len(hits), shown_to),
+        loosened=" ".join(said) if ranked and said else None,
+        notes=(*_notes(query, request.scope, len(hits), shown_to), *elsewhere),
         cursor=str(shown_to) if hits and shown_to < min(total, COUNTED) else None,
     )
+
+
+def _elsewhere(query: Query, scope: Scope) -> Plan[tuple[str, ...]]:
+    """Where nothing was found in some projects: whether others have it."""
+    if not scope.projects:
+        return ()
+    anywhere = replace(scope, projects=())
+    match = expression(query, query.terms)
+    pages_ = (yield from scope_count("page", match, anywhere, COUNTED)) if scope.has_pages else 0
+    events = (yield from scope_count("observation", match, anywhere, COUNTED)) if scope.has_observations else 0
+    if not pages_ + events:
+        return ()
+    return (f"Other projects have {total_text(pages_ + events)}: search them with the project *.",)
 
 
 def _offset(cursor: str | None) -> int:
@@ -104,9 +118,11 @@ def _offset(cursor: str | None) -> int:
     return int(cursor[:8])
 
 
-def _ranked(query: Query, dates: Dates, scope: Scope, wanted: int) -> Plan[tuple[list[_Place], int]]:
-    """The first `wanted` of the merged order, and how many match in all."""
-    query, weighed = yield from weigh(query)
+def _ranked(
+    query: Query, dates: Dates, scope: Scope, wanted: int
+) -> Plan[tuple[list[_Place], int, Query, tuple[str, ...]]]:
+    """The first `wanted` of the merged order, how many match in all, the query as taken, and what differs in that."""
+    query, weighed, taken = yield from weigh(query)
     page_count, observation_count = yield from row_counts()
     got: dict[Table, Ranked] = {"page": NOTHING, "observation": NOTHING}
     if scope.has_pages:
@@ -120,7 +136,7 @@ def _ranked(query: Query, dates: Dates, scope: Scope, wanted: int) -> Plan[tuple
     different = _once_each(places, seen)
     dropped = len(places) - len(different)
     ranked = merge(_places("page", got["page"], wanted), different, wanted)
-    return ranked, got["page"].total + got["observation"].total - dropped
+    return ranked, got["page"].total + got["observation"].total - dropped, query, taken
 
 
 def _once_each(places: Sequence[_Place], texts: dict[int, ObservationText]) -> list[_Place]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 
 from aimemory.index.read import Plan
 from aimemory.index.search import Table, match_counts
-from aimemory.recall.query import Query, Term
+from aimemory.recall.query import Query, Term, one_of
+from aimemory.recall.spelling import MOST_WORDS, may_be_misspelt, nearest, said
+from aimemory.recall.words import stem_start
 
 _RANKED_ROWS: dict[Table, int] = {"page": 20_000, "observation": 8_000}
 _COUNT_CAP = 30_000
@@ -25,28 +27,50 @@ class Weighed:
     rows: int
 
 
-def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]]]]:
-    """Count each term's rows; a word that occurs nowhere is taken as the beginning of one."""
-    counts: dict[Table, list[int]] = {}
-    for table in _RANKED_ROWS:
-        counts[table] = yield from match_counts(table, [t.match for t in query.terms], _COUNT_CAP)
-    missing = [
-        i for i, term in enumerate(query.terms)
+def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]], tuple[str, ...]]]:
+    """Count each term's rows. A word that occurs nowhere is taken as the beginning of one, else as misspelt.
+
+    The last value says what was taken for what.
+    """
+    counts = yield from _counted(query.terms)
+    terms = list(query.terms)
+    begun = [
+        i for i, term in enumerate(terms)
         if term.prefix and term.prefix != term.match and not any(counts[table][i] for table in counts)
     ]  # fmt: skip
-    terms = list(query.terms)
-    for i in missing:
+    for i in begun:
         terms[i] = replace(terms[i], match=terms[i].prefix or terms[i].match, prefix=None)
-    if missing:
-        for table in counts:
-            again = yield from match_counts(table, [terms[i].match for i in missing], _COUNT_CAP)
-            for i, rows in zip(missing, again, strict=True):
-                counts[table][i] = rows
+    yield from _count_again(terms, begun, counts)
+    unknown = [i for i in begun if not any(counts[table][i] for table in counts)]
+    corrected: list[tuple[str, tuple[str, ...]]] = []
+    changed: list[int] = []
+    for i in [i for i in unknown if may_be_misspelt(query.terms[i].word)][:MOST_WORDS]:
+        found = yield from nearest(query.terms[i].word)
+        if found:
+            corrected.append((terms[i].shown, found))
+            terms[i] = replace(terms[i], match=one_of(found), start=stem_start(found[0]))
+            changed.append(i)
+    yield from _count_again(terms, changed, counts)
     weighed = {
         table: [Weighed(term, rows) for term, rows in zip(terms, counts[table], strict=True) if rows]
         for table in counts
     }
-    return replace(query, terms=tuple(terms)), weighed
+    return replace(query, terms=tuple(terms)), weighed, tuple(said(corrected))
+
+
+def _counted(terms: Sequence[Term]) -> Plan[dict[Table, list[int]]]:
+    counts: dict[Table, list[int]] = {}
+    for table in _RANKED_ROWS:
+        counts[table] = yield from match_counts(table, [t.match for t in terms], _COUNT_CAP)
+    return counts
+
+
+def _count_again(terms: Sequence[Term], which: Sequence[int], counts: dict[Table, list[int]]) -> Plan[None]:
+    if which:
+        again = yield from _counted([terms[i] for i in which])
+        for table, rows in again.items():
+            for i, count in zip(which, rows, strict=True):
+                counts[table][i] = count
 
 
 @dataclass(frozen=True, slots=True)

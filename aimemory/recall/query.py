@@ -46,7 +46,7 @@ class Term:
     @property
     def is_word(self) -> bool:
         """One word or pair of characters, neither a phrase nor a beginning?"""
-        return bool(self.start) and not self.match.endswith("*")
+        return bool(self.start) and not self.match.endswith(("*", ")"))
 
     @property
     def word(self) -> str:
@@ -141,8 +141,19 @@ def nearby(terms: Sequence[Term], distance: int) -> str:
     return " OR ".join(out)
 
 
+def about_file(name: str) -> str | None:
+    """The expression for a path or a part of one, its words in a row; None when it has none."""
+    words = [fold(word) for word in WORD.findall(unicodedata.normalize("NFKC", _BROKEN.sub(" ", name)))]
+    return _quote(" ".join(words[-_PHRASE_WORDS:])) if words else None
+
+
 def any_of(terms: Iterable[Term]) -> str:
     return " OR ".join(term.match for term in terms)
+
+
+def one_of(words: Sequence[str]) -> str:
+    """The expression for any of these words, of which none has a quote in it."""
+    return _quote(words[0]) if len(words) == 1 else f"({' OR '.join(_quote(word) for word in words)})"
 
 
 def in_field(terms: Iterable[Term], forms: str | None) -> str:
