@@ -34,6 +34,7 @@ from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.privacy.folders import Folders
 from aimemory.recall.answer import Request, search
+from aimemory.recall.query import about_file
 from aimemory.sessions.caller import CallerSessions
 from aimemory.store.merging import Merging
 from aimemory.store.pages import Pages
@@ -133,13 +134,17 @@ class Memory:
         Unavailable when the index can't answer: that is never shown as "nothing found".
         """
         await self._projector.reached(after)
-        where = await self._where(project, caller)
+        where = self._whole(workspace) if workspace else await self._where(project, caller)
+        events_only = kind == "observation"
         scope = Scope(
-            projects=where.with_global, kinds=(kind,) if kind else (), harness=harness, session=session,
-            since_ns=instant_ns(since, "since"), until_ns=instant_ns(until, "until"), observations=include_observations,
+            projects=self._in_workspace(workspace) if workspace else where.with_global,
+            kinds=(kind,) if kind and not events_only else (), harness=harness, session=session,
+            since_ns=instant_ns(since, "since"), until_ns=instant_ns(until, "until"), pages=not events_only,
+            observations=include_observations or events_only, file=about_file(file) if file else None,
         )  # fmt: skip
         text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES).value
-        answer = await self._reader.read(search(Request(text, scope, max(1, min(limit, _MAX_HITS)), cursor)))
+        asked = Request(text, scope, max(1, min(limit, _MAX_HITS)), cursor, self._clock.now_ns())
+        answer = await self._reader.read(search(asked))
         hits = tuple(replace(hit, project=self._projects.name_of(hit.project)) for hit in answer.hits)
         return Found(replace(answer, hits=hits), where.name, where.how, answer.cursor)
 

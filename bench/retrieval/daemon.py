@@ -68,7 +68,7 @@ def through_daemon(group: Group) -> Iterator[Ranker]:
             position = send_events(daemon, group)
             daemon.search("x")  # waits until the index shows the last line
         else:
-            last = f"page-{len(group.documents) - 1}"
+            last = max(f"page-{number}" for number in range(len(group.documents)))  # they are taken in by name
             daemon.wait(lambda: _reads(daemon, last), "the index holds every page", _START_S)
         kind = "observation" if group.is_turns else "note"
 
