@@ -48,7 +48,7 @@ def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]], tuple[s
         found = yield from nearest(query.terms[i].word)
         if found:
             corrected.append((terms[i].shown, found))
-            terms[i] = replace(terms[i], match=one_of(found), start=stem_start(found[0]))
+            terms[i] = replace(terms[i], match=one_of(found), start=stem_start(found[0]), shown=found[0])
             changed.append(i)
     yield from _count_again(terms, changed, counts)
     weighed = {
