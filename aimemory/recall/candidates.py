@@ -13,7 +13,7 @@ from aimemory.recall.query import Query, Term, one_of
 from aimemory.recall.spelling import MOST_WORDS, may_be_misspelt, nearest, said
 from aimemory.recall.words import stem_start
 
-_RANKED_ROWS: dict[Table, int] = {"page": 8_000, "observation": 8_000}
+_RANKED_ROWS: dict[Table, int] = {"page": 8_000, "observation": 5_000}
 _COUNT_CAP = 30_000
 _SCORED_TERMS = 32
 _FEW_ROWS = 1000

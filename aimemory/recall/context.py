@@ -5,6 +5,7 @@ would change. Each word counts once for the stretch, more for occurring in sever
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 REACH = 2
@@ -46,16 +47,16 @@ def around(
         middle = stretch.index(centre)
         for i in range(max(0, middle - NEIGHBOURS), min(len(stretch), middle + NEIGHBOURS + 1)):
             windows.setdefault(stretch[i], stretch[max(0, i - REACH) : i + REACH + 1])
-    inside = {row for window in windows.values() for row in window}
+    seen_by: dict[int, list[int]] = {}
+    for row, window in windows.items():
+        for other in window:
+            seen_by.setdefault(other, []).append(row)
+    inside = set(seen_by)
     score: dict[int, float] = {}
     words: dict[int, int] = {}
     for weight, rows in rows_of_words:
-        has = inside.intersection(rows)
-        if not has:
-            continue
-        for row, window in windows.items():
-            count = sum(other in has for other in window)
-            if count:
-                score[row] = score.get(row, 0.0) + weight * count * (_SATURATION + 1) / (count + _SATURATION)
-                words[row] = words.get(row, 0) + 1
+        counts = Counter(row for other in inside.intersection(rows) for row in seen_by[other])
+        for row, count in counts.items():
+            score[row] = score.get(row, 0.0) + weight * count * (_SATURATION + 1) / (count + _SATURATION)
+            words[row] = words.get(row, 0) + 1
     return score, words

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlencode
 
 from rankers import HITS, Ranker
 from sets import Document, Group
@@ -69,7 +68,7 @@ def through_daemon(group: Group) -> Iterator[Ranker]:
             daemon.search("x")  # waits until the index shows the last line
         else:
             last = max(f"page-{number}" for number in range(len(group.documents)))  # they are taken in by name
-            daemon.wait(lambda: _reads(daemon, last), "the index holds every page", _START_S)
+            daemon.wait(lambda: _finds(daemon, last), "the index holds every page", _START_S)
         kind = "observation" if group.is_turns else "note"
 
         def ask(text: str) -> list[int]:
@@ -86,6 +85,8 @@ def through_daemon(group: Group) -> Iterator[Ranker]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _reads(daemon: Daemon, page: str) -> bool:
-    status, _, _ = daemon.request("GET", "/api/v1/page?" + urlencode({"page": page, "project": "*"}))
-    return status == 200
+def _finds(daemon: Daemon, page: str) -> bool:
+    """Does search know the page? Reading would not tell: that takes the file from the disk."""
+    body = {"query": page, "project": "*", "kind": "note", "limit": 50}
+    hits = daemon.post("/api/v1/search", body)["answer"]["hits"]
+    return any(hit["path"].endswith(f"/{page}.md") for hit in hits)
