@@ -20,7 +20,6 @@ SUPERSEDED = 0.5
 _PAGE_COLUMNS = "3, 1, 1, 0.5, 1"
 _PHRASE_COLUMNS = "1, 1, 1, 0, 1"
 _FIELD_TERMS = 12
-_FIELD_ROWS = 100
 _NEAR_TERMS = 8
 _NEAR_WORDS = 12
 _COVERED_ROWS = 20_000
@@ -57,7 +56,7 @@ def pages(query: Query, dates: Dates, weighed: Sequence[Weighed], rows: int, sco
     some = chosen.all[:_FIELD_TERMS]
     for name in ("exact", "title", "paths", "idents"):
         if field := in_field(some, "title_forms" if name == "title" else None):
-            asks.append(Ask(name, f"page_{name}_fts", field, limit=_FIELD_ROWS))
+            asks.append(Ask(name, f"page_{name}_fts", field))
     found = yield from signals("page", asks, scope)
     _keep_what_is_allowed(query, found)
     wanted_rows = {row for rows_ in found.values() for row in rows_}
