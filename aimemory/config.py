@@ -63,9 +63,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("wiki", "listing_seconds", int, 60, "Quiet after which the index.md of a project whose pages changed is written anew, in seconds; 0 writes none.", 0, 86400),
     Option("storage", "budget", int, 5 << 30, "Room that the memory may take, in bytes; at 80 % status and doctor warn. Nothing is deleted. 0 is no budget.", 0, None),
     Option("storage", "git_loose", int, 2000, "Loose git objects of the wiki at which they are packed.", 50, 1000000),
+    Option("storage", "verify_hours", int, 24, "Hours between checks of everything that is stored; also after a crash. 0 makes none.", 0, None),
     Option("storage", "spool_bytes", int, 1 << 30, "Largest spool of undelivered events, in bytes.", 1 << 20, None),
     Option("storage", "segment_bytes", int, 64 << 20, "Size at which a journal segment is sealed, in bytes.", 1 << 16, 1 << 30),
     Option("storage", "log_bytes", int, 50 << 20, "Largest total of log files, in bytes.", 1 << 16, None),
+    Option("retention", "observations_days", int, 0, "Age at which events of closed sessions lose their texts, in days; names, times and outcomes stay. 0 keeps them.", 0, 36500),
+    Option("retention", "sessions_days", int, 0, "Days since its last event after which a closed session goes, with events, page and settled handoffs. 0 keeps them.", 0, 36500),
+    Option("retention", "handoffs_days", int, 0, "Days after which a handoff that is done, cancelled or expired goes, with its page. 0 keeps them.", 0, 36500),
+    Option("retention", "conflicts_days", int, 0, "Age at which a conflict copy of an agent's text goes, in days. 0 keeps them.", 0, 36500),
+    Option("retention", "history", bool, False, "Take the pages that go out of the wiki's git history too, which rewrites it."),
 )  # fmt: skip
 
 
@@ -134,9 +140,30 @@ class Wiki:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """Days that each kind is kept; 0 for ever."""
+
+    observations_days: int
+    sessions_days: int
+    handoffs_days: int
+    conflicts_days: int
+    history: bool
+
+    @property
+    def days(self) -> dict[str, int]:
+        """By kind, those that have a limit."""
+        known = {
+            "observations": self.observations_days, "sessions": self.sessions_days, "handoffs": self.handoffs_days,
+            "conflicts": self.conflicts_days,
+        }  # fmt: skip
+        return {kind: days for kind, days in known.items() if days}
+
+
+@dataclass(frozen=True, slots=True)
 class Storage:
     budget: int
     git_loose: int
+    verify_hours: int
     spool_bytes: int
     segment_bytes: int
     log_bytes: int
@@ -162,6 +189,7 @@ class Config:
     backup: Backup
     wiki: Wiki
     storage: Storage
+    retention: Retention
     login: str
     home: str
     source: Path | None = None
@@ -234,6 +262,7 @@ def load_config(
         backup=Backup(**values["backup"]),
         wiki=Wiki(**values["wiki"]),
         storage=Storage(**values["storage"]),
+        retention=Retention(**values["retention"]),
         login=env.get("USER") or env.get("LOGNAME") or _login(),
         home=env.get("HOME") or str(Path.home()),
         source=file if table else None,

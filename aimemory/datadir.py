@@ -36,6 +36,7 @@ class DataDir:
         self.mcp_launcher: Path = root / "bin" / "mcp"
         self.cache: Path = root / "cache"
         self.index: Path = root / "cache" / "index.sqlite3"
+        self.verified: Path = root / "cache" / "verified.json"
         self.spool: Path = root / "spool"
         self.rejects: Path = root / "spool" / "rejects"
         self.deeds: Path = root / "spool" / "deeds"

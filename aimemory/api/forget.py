@@ -9,7 +9,7 @@ from aimemory.api.repair import Find
 from aimemory.config import Config
 from aimemory.errors import NotFound, UserError
 from aimemory.index.purges import written_by
-from aimemory.model.answers import Accepted, Caller, Forgetting, Rescanning
+from aimemory.model.answers import Accepted, Caller, Forgetting, Rescanning, Retaining
 from aimemory.model.protocols import rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.privacy import sanitize
@@ -23,6 +23,7 @@ from aimemory.upkeep.purge.places import archives, change_files
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge, Receipt
+from aimemory.upkeep.retention import Retention
 from aimemory.wiki.rewrite import remotes_of
 
 KINDS = ("page", "session", "project", "text")
@@ -35,7 +36,7 @@ class Forget:
 
     def __init__(
         self, *, find: Find, planner: Planner, purge: Purge, rescan: Rescan, pages: Pages, history: PageHistory,
-        projects: Projects, reader: Reader, config: Config, actor: Actor,
+        projects: Projects, reader: Reader, config: Config, actor: Actor, retention: Retention,
     ) -> None:  # fmt: skip
         self._find = find
         self._planner = planner
@@ -47,6 +48,7 @@ class Forget:
         self._reader = reader
         self._config = config
         self._actor = actor
+        self._retention = retention
 
     async def forget(
         self, *, what: str, name: str, caller: Caller, project: str | None = None, apply: bool = False,
@@ -111,6 +113,25 @@ class Forget:
             answer, applied=True, counts=receipt.counts, seq=receipt.seq, at=rfc3339_local(receipt.at_ns),
         )  # fmt: skip
 
+    async def retain(self, *, caller: Caller, apply: bool = False) -> Retaining:
+        """What is older than `[retention]` keeps it; with `apply` it goes now, else the scheduler sees to it.
+
+        Raises Busy while something else is being taken out; Unavailable where git can't be changed now.
+        """
+        due = await self._retention.look(replace(self._actor, harness=caller.harness))
+        history = self._config.retention.history
+        remains = [] if history or not due.pages else [_VERSIONS]
+        if due.pages and history and (known := self._remote_names()):
+            remains.append(_REMOTES.format(known))
+        remains += [_OLD_BACKUPS, _OLD_TRANSCRIPTS] if not due.is_nothing else []
+        receipt = await self._retention.apply(due) if apply else None
+        return Retaining(
+            applied=receipt is not None, days=self._retention.days, history=history,
+            counts=receipt.counts if receipt else due.counts, bytes=due.bytes, pages=due.pages[:_NAMED],
+            spared=due.spared, remains=tuple(remains), seq=receipt.seq if receipt else None,
+            at=rfc3339_local(receipt.at_ns) if receipt else None,
+        )  # fmt: skip
+
     async def accept(self, *, page: str, caller: Caller, project: str | None = None) -> Accepted:
         """Acknowledge what looks like a secret in a page of one's own, as the page stands now.
 
@@ -133,7 +154,12 @@ class Forget:
             found = self._projects.named(name)
             if found is None:
                 raise NotFound(f"There is no project {name[:80]!r}. `aimemory project list` shows all.")
-            return await self._planner.project(found, actor)
+            if name.strip().casefold() not in {one.casefold() for one in (found.path, found.folder, found.id)}:
+                raise UserError(
+                    f"{name[:80]!r} means {found.path}, which goes as a whole. Name it so if you want that."
+                )
+            others = {one.path for one in self._projects.all() if one.id != found.id}
+            return await self._planner.project(found, actor, others=others)
         if what == "text":
             return await self._planner.text(name, actor)
         raise UserError(f"{what[:40]!r} can't be forgotten; {', '.join(KINDS)} can.")
@@ -204,6 +230,14 @@ _REMOTES = (
     "Remotes keep what was pushed to them: {}. After --history, `git push --force` there, and let the host remove what "
     "no branch names any more."
 )
+_VERSIONS = (
+    "The wiki's git history keeps the pages as they were; [retention] history = true takes them out of it too, from "
+    "then on."
+)
+_OLD_BACKUPS = (
+    "Backups made before hold it. One that is restored brings it back, until the next run takes it out again."
+)
+_OLD_TRANSCRIPTS = "Agents keep transcripts of their own, in their own folders; aimemory changes none of them."
 _BACKUP = "A backup made before, when it is restored, brings it back and knows nothing of this: forget it again then."
 _TRANSCRIPTS = (
     "Agents keep transcripts of their own, in their own folders; aimemory changes none of them, and reads those of the "

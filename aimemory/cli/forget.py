@@ -12,7 +12,7 @@ from aimemory.config import load_config
 from aimemory.errors import UserError
 
 F = TypeVar("F", bound=Callable[..., Any])
-_LIMIT_S = 3600.0
+LIMIT_S = 3600.0
 """Rewriting a long history takes minutes."""
 
 
@@ -82,7 +82,7 @@ def _forget(what: str, name: str, given: dict[str, bool], project: str | None = 
         "what": what, "name": name, "project": project, "apply": apply, "history": given["history"],
         "backups": given["backups"], "pages": given.get("pages", False), "cwd": here(),
     }  # fmt: skip
-    found = Client(load_config(), timeout_s=_LIMIT_S).post("/api/v1/forget", body)
+    found = Client(load_config(), timeout_s=LIMIT_S).post("/api/v1/forget", body)
     if given["as_json"]:
         print_json(found)
         return
@@ -133,7 +133,7 @@ def rescan(apply: bool, history: bool, accept: str | None, as_json: bool) -> Non
 
     Pages that you wrote by hand are named and never changed.
     """
-    client = Client(load_config(), timeout_s=_LIMIT_S)
+    client = Client(load_config(), timeout_s=LIMIT_S)
     if accept is not None:
         if apply or history:
             raise UserError("--accept goes alone: it changes nothing but what is said about one page.")

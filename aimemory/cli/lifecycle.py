@@ -220,6 +220,14 @@ def _print_status(found: dict[str, Any]) -> None:
         budget = f" of {size_text(disk['budget'])}" if disk["budget"] else ""
         parts = ", ".join(f"{name} {size_text(size)}" for name, size in disk["parts"].items() if size)
         click.echo(f"disk     {size_text(disk['total'])}{budget}: {parts}")
+    if (check := found.get("self_check")) and check["last_at"]:
+        click.echo(f"checked  last verified {check['last_at']}, {counted(check['problems'], 'problem')}")
+    if (kept := found["retention"])["days"]:
+        limits = ", ".join(f"{kind} {counted(days, 'day')}" for kind, days in kept["days"].items())
+        last = kept["last_run"]
+        gone = ", ".join(f"{count:,} {what}" for what, count in sorted(last["counts"].items())) if last else ""
+        said = f"last took out {gone} at {last['at']}" if last else "nothing has gone yet"
+        click.echo(f"keeps    {limits}; {said}; next {kept['next_at']}")
     for harness, counts in found["capture"].items():
         numbers = ", ".join(f"{counts[k]} {k.replace('_', ' ')}" for k in counts if isinstance(counts[k], int))
         last = counts["last"].get("stored", {})

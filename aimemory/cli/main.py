@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "preview": ("preview", "What the next agent would be told here, from transcripts alone."),
     "reindex": ("upkeep", "Rebuild the search index from the files."),
     "forget": ("forget", "Take something out of everything that is stored, for good."),
+    "retention": ("retention", "What the settings let go because of its age; --apply does it now."),
     "rescan": ("forget", "Apply today's privacy rules to what was stored before them."),
     "backup": ("backup", "Copy everything into one archive; check one, put one back."),
     "verify": ("verify", "Check journal, wiki, git, index and spool; change nothing."),

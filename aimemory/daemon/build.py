@@ -43,7 +43,7 @@ from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
 from aimemory.journal.segments import Journal, seal
 from aimemory.model.ids import SessionId
-from aimemory.model.protocols import Pulse, SystemClock
+from aimemory.model.protocols import Clock, Pulse, SystemClock
 from aimemory.privacy import put_in_force
 from aimemory.privacy import settings as privacy_settings
 from aimemory.privacy.capture import CaptureRules, stricter
@@ -84,14 +84,16 @@ from aimemory.upkeep.listings import Listings
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge
+from aimemory.upkeep.retention import Retention
 from aimemory.upkeep.scheduler import Job, Scheduler
+from aimemory.upkeep.verify.automatic import CheckPlan, SelfCheck
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.pack import Packed, loose_count, pack
 
 
-def build(config: Config, tightened: list[str]) -> Parts:
-    """Build every part, bottom to top. Nothing runs yet; must be called on the event loop."""
-    clock, data = SystemClock(), config.data
+def build(config: Config, tightened: list[str], clock: Clock | None = None) -> Parts:
+    """Build every part, bottom to top. Nothing runs yet; must be called on the event loop. clock: another time."""
+    clock, data = clock or SystemClock(), config.data
     put_in_force(privacy_settings.checked(config.privacy.table()))
     actor = load_actor(config)
     files = WikiFiles(data.wiki)
@@ -260,6 +262,11 @@ def build(config: Config, tightened: list[str]) -> Parts:
         reload=conflicts.load, making=making,
     )  # fmt: skip
 
+    retention = Retention(
+        settings=config.retention, data=data, files=files, reader=reader, pages=pages, projector=projector,
+        conflicts=conflicts, claims=claims, planner=planner, purge=purge, clock=clock, actor=actor,
+    )  # fmt: skip
+
     async def finish_purge(pulse: Pulse) -> None:
         if purge.problem is not None:  # the first try is the start's, once it knows what lies on the disk
             await purge.finish()
@@ -268,6 +275,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
         pages=pages, projects=projects, reader=reader, clock=clock, actor=actor, quiet_s=config.wiki.listing_seconds
     )
     automatic = Automatic(_backup_plan(config, actor.machine), clock)
+    selfcheck = SelfCheck(
+        _check_plan(config), clock, is_ready=lambda: projector.state == "level", on_damaged_index=damaged
+    )
 
     async def pack_git(pulse: Pulse) -> None:
         problems: list[Unavailable] = []
@@ -292,8 +302,9 @@ def build(config: Config, tightened: list[str]) -> Parts:
         Job("spool", 2, drain_spool), Job("deeds", 2, audit.drain), Job("sessions", 5, sweep),
         Job("refiling", 5, finish_refiling), Job("index", 5, look_at_index),
         Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
-        Job("backup", 5, automatic.step), Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
-        Job("pack", 600, pack_git),
+        Job("backup", 5, automatic.step), Job("self-check", 2, selfcheck.step),
+        Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
+        Job("pack", 600, pack_git), Job("retention", 60, retention.step),
         Job("disk", 600, measure_disk),
     ])  # fmt: skip
 
@@ -340,7 +351,7 @@ def build(config: Config, tightened: list[str]) -> Parts:
         merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages),
         forget=lambda find: Forget(
             find=find, planner=planner, purge=purge, rescan=rescan, pages=pages, history=page_history,
-            projects=projects, reader=reader, config=config, actor=actor,
+            projects=projects, reader=reader, config=config, actor=actor, retention=retention,
         ),
         status=lambda: status_of(parts),
         examine=lambda **seen: [finding.as_data() for finding in examine(look(config, **seen))],
@@ -361,11 +372,20 @@ def build(config: Config, tightened: list[str]) -> Parts:
         committer=committer, pages=pages, conflicts=conflicts, projects=projects, watcher=watcher, closer=closer,
         batons=batons, worker=worker, counters=counters,
         rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, automatic=automatic,
+        selfcheck=selfcheck,
         memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, relinking=relinking,
-        forgotten=forgotten, purge=purge,
+        forgotten=forgotten, purge=purge, retention=retention,
         state=state, stopping=stopping,
     )  # fmt: skip
     return parts
+
+
+def _check_plan(config: Config) -> CheckPlan:
+    """The endpoint's file is taken away by every stop; where it still stands, the daemon before was killed."""
+    return CheckPlan(
+        every_hours=config.storage.verify_hours, command=[sys.executable, "-I", "-m", "aimemory", "verify", "--json"],
+        env=config.child_env, record=config.data.verified, after_crash=config.data.endpoint.exists(),
+    )  # fmt: skip
 
 
 def _backup_plan(config: Config, machine: str) -> Plan:

@@ -34,7 +34,9 @@ from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic
 from aimemory.upkeep.disk import Usage
 from aimemory.upkeep.purge.run import Purge
+from aimemory.upkeep.retention import Retention
 from aimemory.upkeep.scheduler import Scheduler
+from aimemory.upkeep.verify.automatic import SelfCheck
 from aimemory.wiki.pack import Packed
 
 
@@ -78,6 +80,7 @@ class Parts:
     drain: Drain
     scheduler: Scheduler
     automatic: Automatic
+    selfcheck: SelfCheck
     memory: Memory
     app: App
     mcp: LateMcp
@@ -86,5 +89,6 @@ class Parts:
     relinking: Relinking
     forgotten: Forgotten
     purge: Purge
+    retention: Retention
     state: State
     stopping: asyncio.Event

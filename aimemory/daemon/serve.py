@@ -189,6 +189,7 @@ async def _stop(parts: Parts, supervisor: Supervisor, listener: Listener) -> Non
         if task.name not in ("writer", "projector", "committer"):
             await supervisor.stop(task.name)
     await asyncio.to_thread(parts.automatic.close)
+    await asyncio.to_thread(parts.selfcheck.close)
     await parts.writer.close()
     await supervisor.stop("writer")
     await supervisor.stop("projector")

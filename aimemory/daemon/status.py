@@ -46,6 +46,8 @@ def status_of(parts: "Parts") -> dict[str, Any]:
         "spool": state.spool,
         "disk": state.usage.as_data() if state.usage is not None else {},
         "backup": parts.automatic.as_data(),
+        "self_check": parts.selfcheck.as_data(),
+        "retention": parts.retention.as_data(),
         "capture": parts.counters.as_data(),
         "tasks": [_task(pulse, now) for pulse in state.pulses.values()],
         "problems": _problems(parts, now),
@@ -89,6 +91,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     found += [f"Damage: {what}" for what in (*parts.journal.damage, *parts.projector.damage)]
     if parts.committer.problem:
         found.append(f"Pages wait for a commit: {parts.committer.problem}")
+    elif parts.committer.index_problem:
+        found.append(parts.committer.index_problem)
     try:
         parts.folders.table()
     except Unavailable as error:
@@ -102,6 +106,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     if state.usage is not None and (problem := state.usage.warning()):
         found.append(problem)
     if problem := parts.automatic.problem():
+        found.append(problem)
+    if problem := parts.selfcheck.problem():
         found.append(problem)
     if parts.watcher.problem:
         found.append(parts.watcher.problem)

@@ -39,6 +39,11 @@ def check_daemon(situation: Situation) -> Iterator[Finding]:
         )  # fmt: skip
     else:
         yield Finding("daemon.watches", Level.OK, "The system tells of hand edits as they happen.")
+    check = status.get("self_check")  # a daemon of an earlier version has none
+    if check and check["last_at"] and not check["problems"]:
+        yield Finding("daemon.self_check", Level.OK, f"Last verified {check['last_at']}, 0 problems.")
+    elif check and not check["last_at"]:
+        yield Finding("daemon.self_check", Level.OK, "Not verified yet; aimemory verify does it now.")
     for problem in status["problems"]:
         if problem != watch:
             yield Finding("daemon.problem", Level.WARNING, problem, "reported by the daemon")

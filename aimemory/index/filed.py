@@ -95,6 +95,24 @@ def open_merges() -> Plan[list[MergeLine]]:
     return found[::-1]
 
 
+def once_of(project: str) -> Plan[tuple[list[str], list[str]]]:
+    """What a project was made of and called: its id with those of projects that are merged into it, and the folders
+    that any of them had, as far as they were renamed or merged."""
+    rows = yield Statement("select data from project_line order by seq desc")
+    said = [json.loads(data) for (data,) in rows]
+    merges = yield from open_merges()
+    ids, folders = {project: None}, dict[str, None]()
+    for _ in merges:
+        ids |= {one.source: None for one in merges if one.target in ids}
+    for line in said:
+        if line["op"] == "rename" and line["project"] in ids:
+            folders |= {line["from"]: None, line["to"]: None}
+    for one in merges:
+        if one.target in ids:
+            folders |= {one.folder: None, one.to: None}
+    return list(ids), list(folders)
+
+
 def members_of_merge(line: int) -> Plan[dict[str, list[str]]]:
     """What a merge took along, by kind: ids of sessions, handoffs and so on."""
     rows = yield Statement("select kind, id from merge_member where line = ?", (line,))

@@ -6,6 +6,7 @@ All methods block; the writer calls them from the one thread that owns the journ
 """
 
 import gzip
+import io
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -18,7 +19,8 @@ from aimemory.errors import Unavailable
 from aimemory.journal.lines import BadLine, Line, decode, encode, last_of
 from aimemory.model.protocols import instant
 
-_TAIL_BYTES = 8 << 20
+_TAIL_BYTES = (64 << 10, 8 << 20)
+"""How much of a segment's end is looked at; more only where the first is one long line, or damaged throughout."""
 _DAMAGE_KEPT = 20
 
 
@@ -220,7 +222,7 @@ def good_end(path: Path, size: int) -> int:
     A whole line that is damaged stays: it may have been acknowledged, and is named when the journal is read.
     """
     with path.open("rb") as file:
-        for window in (_TAIL_BYTES, size):
+        for window in (*_TAIL_BYTES, size):
             start = max(0, size - window)
             file.seek(start)
             cut = file.read().rfind(b"\n")
@@ -232,25 +234,30 @@ def good_end(path: Path, size: int) -> int:
 def last_line(path: Path) -> tuple[Line | None, int]:
     """The last whole line of a segment that can be read, and how many damaged ones follow it."""
     last, damaged = None, 0
-    try:
-        with open_now(path) as file:
-            if path.suffix == ".jsonl" and path.exists():
-                _skip_to_tail(file, path.stat().st_size)
-            for raw in file:
-                if not raw.endswith(b"\n"):
-                    break
-                try:
-                    last, damaged = decode(raw), 0
-                except BadLine:
-                    damaged += 1
-    except (EOFError, OSError, gzip.BadGzipFile):
-        pass
+    for window in _TAIL_BYTES:
+        last, damaged = None, 0
+        try:
+            with open_now(path) as file:
+                if isinstance(file, io.BufferedReader):
+                    _skip_to_tail(file, window)
+                for raw in file:
+                    if not raw.endswith(b"\n"):
+                        break
+                    try:
+                        last, damaged = decode(raw), 0
+                    except BadLine:
+                        damaged += 1
+        except (EOFError, OSError, gzip.BadGzipFile):
+            pass
+        if last is not None:
+            break
     return last, damaged
 
 
-def _skip_to_tail(file: BinaryIO, size: int) -> None:
-    if size > _TAIL_BYTES:
-        file.seek(size - _TAIL_BYTES)
+def _skip_to_tail(file: BinaryIO, window: int) -> None:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - window))
+    if size > window:
         file.readline()
 
 

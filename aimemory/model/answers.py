@@ -482,6 +482,27 @@ class Forgetting:
 
 
 @dataclass(frozen=True, slots=True)
+class Retaining:
+    """What is older than the settings keep it, and goes or went (`applied`).
+
+    days: by kind, those that have a limit; empty where retention is off. counts, bytes: by kind and by lines of the
+    journal; bytes before compression. spared: sessions and handoffs that are old enough and stay. seq: the journal line
+    that tells of it.
+    """
+
+    applied: bool
+    days: dict[str, int]
+    history: bool
+    counts: dict[str, int]
+    bytes: dict[str, int]
+    pages: tuple[str, ...]
+    spared: int
+    remains: tuple[str, ...]
+    seq: int | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rescanning:
     """What today's rules find in what is stored: by place, how many of which kind. persons: in files that a person
     wrote, which are never changed. pages: those that change. commits: of git's history that hold a finding."""

@@ -134,9 +134,17 @@ class Registry:
             case "file":
                 return self._named(resolution)
             case "remote":
-                return self._by_remote(resolution)
+                return self._by_remote(resolution) or self._by_own_id(resolution)
             case "directory" | "none":
-                return self._by_place(resolution)
+                return self._by_place(resolution) or self._by_own_id(resolution)
+
+    def _by_own_id(self, resolution: Resolution) -> Match | None:
+        """The project whose id was made from this very identity, which its page no longer tells: a second one could not
+        be made, and its events would be refused for ever."""
+        if not resolution.identity:
+            return None
+        known = self.by_id(project_id(resolution.workspace, resolution.identity))
+        return Match(known, "the id that was made from its identity") if known else None
 
     def _named(self, resolution: Resolution) -> Match | None:
         """A name in a file counts within that file's workspace: two clients may both have an `app`."""
@@ -145,7 +153,7 @@ class Registry:
             project = self.by_name(resolution.identity)
         else:
             project = self._projects[found] if found else None
-        return Match(project, "the name in its settings file") if project else None
+        return Match(project, "the name in its settings file") if project else self._by_own_id(resolution)
 
     def _by_remote(self, resolution: Resolution) -> Match | None:
         known = self._of_identity(resolution.identity)

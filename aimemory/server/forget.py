@@ -1,4 +1,4 @@
-"""`/api/v1/forget` and `/api/v1/rescan`: forgetting for good. Not reachable over MCP: it is a person's to decide."""
+"""`/api/v1/forget`, `/api/v1/rescan`, `/api/v1/retention`: what takes out for good. Not over MCP: a person decides."""
 
 import dataclasses
 
@@ -21,6 +21,7 @@ class ForgetApi:
         return [
             Route("/api/v1/forget", self.forget, methods=["POST"]),
             Route("/api/v1/rescan", self.rescan, methods=["POST"]),
+            Route("/api/v1/retention", self.retention, methods=["POST"]),
             Route("/api/v1/rescan/accept", self.accept, methods=["POST"]),
         ]
 
@@ -44,6 +45,11 @@ class ForgetApi:
         found = await self._forget.rescan(
             caller=caller_of(request, given), apply=given.get("apply", False), history=given.get("history", False)
         )
+        return JSONResponse(dataclasses.asdict(found))
+
+    async def retention(self, request: Request) -> Response:
+        given = await json_body(request, {"apply": bool, **CALLER})
+        found = await self._forget.retain(caller=caller_of(request, given), apply=given.get("apply", False))
         return JSONResponse(dataclasses.asdict(found))
 
     async def accept(self, request: Request) -> Response:

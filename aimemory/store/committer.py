@@ -7,14 +7,14 @@ durable already, so a lost queue costs nothing: the next walk finds what HEAD la
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from aimemory.errors import AimemoryError, Unavailable
 from aimemory.model.ids import Version, page_version
-from aimemory.model.protocols import Clock, Pulse
+from aimemory.model.protocols import Clock, Pulse, rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.wiki.repo import PageCommit, WikiRepo
 
@@ -25,17 +25,22 @@ EDITED_BY_HAND, DELETED_BY_HAND = "Edit by hand", "Delete by hand"
 
 _GROUP_S = 1.0
 _RETRY_S = 5.0
+_BEHIND_NS = 3_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One path's new content (None: deleted), whose it is, and what it was for the commit message."""
+    """One path's new content (None: deleted), whose it is, and what it was for the commit message.
+
+    queued_ns: set when it is queued.
+    """
 
     path: str
     content: bytes | None
     user: str
     email: str
     summary: str
+    queued_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class Committer:
         self._queue: list[Change] = []
         self._unsynced: set[str] = set()
         self._in_step = False  # a crash may have come between a commit and the repository's own index
+        self._behind_ns = 0
         self._wake = asyncio.Event()
         self._lock = asyncio.Lock()
         self.problem: str | None = None
@@ -76,8 +82,20 @@ class Committer:
         """Changes not yet in a commit."""
         return len(self._queue)
 
+    @property
+    def index_problem(self) -> str | None:
+        """A sentence while git's index has waited for somebody's lock, or for the end of a merge, for some seconds."""
+        if not self._behind_ns or self._clock.now_ns() - self._behind_ns < _BEHIND_NS:
+            return None
+        lock = self._root / ".git" / "index.lock"
+        return (
+            f"Pages are committed, but git's index has waited since {rfc3339_local(self._behind_ns)}, so `git status` "
+            f"there tells of changes that are none: {lock} is held, or a merge is in progress. If no git runs there: "
+            f"rm {lock}. One that is left over goes by itself after ten minutes to an hour."
+        )
+
     def add(self, change: Change) -> None:
-        self._queue.append(change)
+        self._queue.append(replace(change, queued_ns=self._clock.now_ns()))
         self._wake.set()
 
     async def run(self, pulse: Pulse) -> None:
@@ -107,6 +125,7 @@ class Committer:
             batch, self._queue = self._queue, []
             left = batch
             try:
+                left = batch = await self._in_thread(lambda: self._not_overtaken(batch)) if batch else batch
                 for group in _by_author(batch):
                     made = await self._in_thread(partial(self._commit, group))
                     left = left[len(group) :]
@@ -118,6 +137,9 @@ class Committer:
                     if await self._in_thread(lambda: self._open_repo().sync_index(paths)):
                         self._unsynced.clear()
                         self._in_step = True
+                        self._behind_ns = 0
+                    else:
+                        self._behind_ns = self._behind_ns or self._clock.now_ns()
                 self.problem = None
             except AimemoryError as error:
                 self.problem = str(error)
@@ -218,6 +240,11 @@ class Committer:
         if repo is not None:
             await self._in_thread(repo.close)
         self._thread.shutdown(wait=True)
+
+    def _not_overtaken(self, batch: list[Change]) -> list[Change]:
+        """In the thread: without what a person settled in a commit of his own while it waited for a merge to end."""
+        old = self._open_repo().overtaken([(change.path, change.content, change.queued_ns) for change in batch])
+        return [change for number, change in enumerate(batch) if number not in old]
 
     def _commit(self, group: list[Change]) -> bool:
         latest = {change.path: change.content for change in group}

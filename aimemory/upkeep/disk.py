@@ -40,7 +40,8 @@ class Usage:
         return (
             f"The memory takes {size_text(self.total)}, {self.total * 100 // self.budget} % of its budget of "
             f"{size_text(self.budget)} ([storage] budget): {what}. Nothing is deleted by itself: raise the budget, "
-            "remove old backups, or forget what you don't need (aimemory forget)."
+            "remove old backups, set how long things are kept ([retention]), or forget what you don't need "
+            "(aimemory forget)."
         )
 
     def as_data(self) -> dict[str, object]:

@@ -7,7 +7,7 @@ lock forbids is refused with Unavailable and left as it is: the pages are safe o
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,6 +73,7 @@ class WikiRepo:
         self._unsynced: dict[str, pygit2.Oid | None] = {}
         self._last: pygit2.Oid | None = None
         self._first_commit()
+        self._base = self._branch_id()
 
     def close(self) -> None:
         self._objects.close()
@@ -84,7 +85,7 @@ class WikiRepo:
         """Commit the new content of these pages (None: deleted) on the branch that HEAD names.
 
         Durable on return. Returns the commit's id, or None when HEAD holds all of it already. A branch that moves
-        meanwhile is built upon, never overwritten.
+        meanwhile is built upon, never overwritten; see `overtaken` for pages that somebody else committed.
         Raises Unavailable during a merge, rebase or bisect, on a detached HEAD and when the branch stays locked;
         Damaged when HEAD can't be read.
         """
@@ -94,7 +95,31 @@ class WikiRepo:
         self._put_back_dropped()
         blobs = {path: None if raw is None else self._repo.create_blob(raw) for path, raw in changes.items()}
         points.reached("git.blobs-written")
-        return self._commit(blobs, (author_name, author_email), message, when_ns)
+        made = self._commit(blobs, (author_name, author_email), message, when_ns)
+        self._base = self._last if made else self._base
+        return made
+
+    def overtaken(self, changes: Sequence[tuple[str, bytes | None, int]]) -> set[int]:
+        """Positions of those changes (path, content, when it was queued) that are older than what HEAD has: somebody
+        else committed the page since our last commit and since then, as the end of a merge for instance, and its file
+        says something else too.
+
+        To be asked once for all that waits; what is asked for again later is measured from where HEAD is now.
+        """
+        tip, before, self._base = self._tip(), self._base, self._branch_id()
+        if tip.commit is None or before is None or tip.commit.id == before:
+            return set()
+        try:
+            old = self._repo[before].peel(pygit2.Commit).tree
+        except (KeyError, ValueError, pygit2.GitError):  # pruned since: nothing can be told
+            return set()
+        return {
+            number
+            for number, (path, raw, queued_ns) in enumerate(changes)
+            if queued_ns < tip.commit.commit_time * 1_000_000_000
+            and _blob_id(tip.tree, path) != _blob_id(old, path)
+            and self._differs(path, None if raw is None else pygit2.hash(raw))
+        }
 
     def sync_index(self, paths: Iterable[str] | None = None) -> bool:
         """Bring the repository's own index in step with HEAD for our pages; what a person has staged stays.
@@ -302,6 +327,14 @@ class WikiRepo:
         }
         if dropped:
             self._commit(dropped, _US, "Keep pages that a commit by hand had left out", self._clock.now_ns())
+
+    def _branch_id(self) -> pygit2.Oid | None:
+        """Where the branch is; None without a commit, and where that can't be read."""
+        try:
+            commit = self._tip().commit
+        except Damaged:
+            return None
+        return commit.id if commit else None
 
     def _first_commit(self) -> None:
         if not self._repo.head_is_unborn or any(True for _ in self._repo.references):

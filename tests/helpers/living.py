@@ -26,7 +26,7 @@ class Daemon:
         self.data = DataDir(root / "data")
         self.home = root / "home"
         self.home.mkdir(parents=True, exist_ok=True)
-        self.settings = {"server_port": 0, "wiki_listing_seconds": 0, **settings}
+        self.settings = {"server_port": 0, "wiki_listing_seconds": 0, "storage_verify_hours": 0, **settings}
         self.editor = "false"
         self.program = [sys.executable, "-I", "-m", "aimemory"]
         self.more_env: dict[str, str] = {}

@@ -11,7 +11,7 @@ def test_the_scheduler_packs_measures_and_warns_and_deletes_nothing(tmp_path):
     daemon = Daemon(tmp_path, storage_git_loose=50, storage_budget=1000)
     try:
         daemon.start()
-        for number in range(40):
+        for number in range(60):  # enough objects, however few commits they come in
             daemon.post("/api/v1/page", {"title": f"Page {number}", "body": "x", "project": "_unfiled"})
         daemon.wait(
             lambda: daemon.status()["git"]["waiting"] == 0 and daemon.status()["git"]["head"], "all is committed"

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+import unicodedata
 
 import pytest
 from living import all_bytes, git, repository
@@ -151,6 +152,72 @@ def test_a_forgotten_text_goes_from_names_pages_events_logs_and_history(daemon, 
         == "duplicate"
     )
     assert not holds(daemon)
+
+
+@pytest.mark.promise("P10.170", "P10.171")
+def test_a_text_goes_in_every_spelling_and_no_word_breaks_what_holds_it(daemon, shop):
+    text = 'Zoë said "hi"\nto Rm-5'
+    for said in (text, json.dumps({"a": text}), json.dumps({"a": json.dumps(text)}), text.replace("\n", "\r\n> ")):
+        daemon.event("generic", "note", {"session_id": "n", "text": f"<{said}>", "cwd": str(shop)})
+    notes = daemon.data.wiki / "default/shop/notes"
+    notes.mkdir(exist_ok=True)
+    quoted = json.dumps(text, ensure_ascii=False)
+    (notes / "own.md").write_text(f"---\ntitle: {quoted}\nx: 'it''s {WORD}'\n---\nbody of it\n")
+    (notes / "composed.md").write_text(f"# Other\n\n{unicodedata.normalize('NFD', text)}\n")
+    (daemon.data.rejects / "r.jsonl").write_text(json.dumps({"body": json.dumps({"p": text})}) + "\n")
+    daemon.wait(lambda: daemon.search("body of it", observations=False), "the hand edit")
+    work(daemon, shop, prompt="go on with this session of the project")
+    committed(daemon)
+
+    receipt = forget(daemon, "text", text, history=True)
+    assert receipt["found"] == {} and not holds(daemon, "to Rm-5")
+    assert forget(daemon, "text", f"it's {WORD}", history=True)["found"] == {} and not holds(daemon)
+
+    before = {path: path.read_text().split("---")[1] for path in daemon.pages("*/*/[sh]*s/**/*.md")}
+    for word in ("session", "project", "type", "github.com/acme", "title", "handoff"):
+        status, _, answer = daemon.request("POST", "/api/v1/forget", {"what": "text", "name": word, "apply": True})
+        assert status in (200, 404), answer
+    for path, front in before.items():
+        if path.exists():
+            assert [row.partition(":")[0] for row in path.read_text().split("---")[1].splitlines()] == [
+                row.partition(":")[0] for row in front.splitlines()
+            ]
+    (page,) = daemon.pages("*/*/shop.md")
+    assert "type: project" in page.read_text() and "github.com/acme" not in page.read_text()
+    daemon.stop()
+    daemon.start()
+    status, answer = daemon.event("generic", "note", {"session_id": "later", "text": "goes on", "cwd": str(shop)})
+    assert (status, answer["outcome"]) == (202, "stored") and daemon.pages("*/*/*shop*.md") == [page]
+    for part in ("forgotten", "redacted:forgotten]", "dacted-forg"):
+        status, _, answer = daemon.request("POST", "/api/v1/forget", {"what": "text", "name": part, "apply": True})
+        assert status == 400 and b"mark" in answer
+    is_right(daemon)
+
+
+@pytest.mark.promise("P10.172")
+def test_a_forgotten_project_goes_with_what_was_merged_into_it_and_under_all_its_names(daemon, shop, tmp_path):
+    fork = repository(tmp_path / "forkling", remote="git@github.com:acme/forkling.git")
+    work(daemon, fork, "s5", f"plant {WORD}")
+    daemon.event("generic", "note", {"text": f"{WORD} without a session", "cwd": str(fork)})
+    (daemon.data.wiki / "default/forkling/mine.md").write_text(f"# Mine\n\n{WORD}\n")
+    daemon.wait(lambda: daemon.search("mine", observations=False), "the hand edit")
+    committed(daemon)
+    assert daemon.cli("project", "rename", "shop", "storehouse", "--apply").returncode == 0
+    assert daemon.cli("project", "merge", "forkling", "storehouse", "--apply").returncode == 0
+    other = repository(tmp_path / "shop2" / "shop", remote="git@github.com:other/shop.git")
+    daemon.event("generic", "note", {"session_id": "s6", "text": "another shop stays", "cwd": str(other)})
+    assert (daemon.data.wiki / "default/shop/shop.md").exists()
+    committed(daemon)
+
+    refused = daemon.cli("forget", "project", "forkling", "--apply")
+    assert refused.returncode == 2 and "default/storehouse" in refused.stderr
+    receipt = forget(daemon, "project", "storehouse", history=True)
+
+    assert receipt["found"] == {}
+    for word in (WORD, "forkling", "storehouse", "acme"):
+        assert not holds(daemon, word), word
+    assert (daemon.data.wiki / "default/shop/shop.md").exists() and daemon.search("another shop stays")
+    is_right(daemon)
 
 
 @pytest.mark.promise("P10.146", "P10.147")

@@ -1,11 +1,12 @@
 """The baton: written, offered, taken once, given back or done; seen from two agents and from the command line."""
 
 import json
+import shutil
 import time
 
 import pytest
 from acting import Agent, closed, handed_over, handoffs, in_state
-from living import Daemon, repository
+from living import Daemon, git, repository
 
 
 @pytest.fixture
@@ -418,14 +419,32 @@ def test_the_brief_is_the_same_bytes_while_nothing_changed_and_comes_once(daemon
 
 
 def test_two_worktrees_are_told_apart(daemon, app, tmp_path):
-    from living import git
-
     other = tmp_path / "home" / "app-wt"
     git(app, "worktree", "add", "-q", "-b", "topic", str(other))
     Agent(daemon, "claude-code", "c1", app, ago_s=60).works("Work in the main checkout")
     brief = Agent(daemon, "codex", "x1", other).start()
 
     assert f"in `{app}`" in brief
+
+
+def test_a_work_tree_that_was_deleted_by_hand_keeps_its_work_and_fills_no_log(daemon, app, tmp_path):
+    """GIT-05: git still has it registered, sessions go on in its name, and its handoff is offered elsewhere."""
+    other = tmp_path / "home" / "app-wt"
+    git(app, "worktree", "add", "-q", "-b", "topic", str(other))
+    Agent(daemon, "claude-code", "c1", other, ago_s=60).works("Fix the parser for empty files")
+    shutil.rmtree(other)
+    logged = daemon.data.log_file.stat().st_size
+
+    for number in range(5):
+        late = Agent(daemon, "codex", f"gone{number}", other)
+        late.start()
+        late.ends()
+    brief = Agent(daemon, "codex", "x1", app).start()
+
+    assert "Fix the parser for empty files" in brief and "is offered to you" in brief
+    assert {handoff["project"] for handoff in handoffs(daemon, app)} == {"default/app"}
+    assert git(app, "worktree", "list", "--porcelain").count("worktree ") == 2  # nothing of the user's was mended
+    assert daemon.data.log_file.stat().st_size - logged < 2_000
 
 
 @pytest.mark.promise("P7.8")

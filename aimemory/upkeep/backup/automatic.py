@@ -4,18 +4,19 @@ When the last one was made is read from the names of the archives, so it survive
 """
 
 import subprocess
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from aimemory.model.protocols import Clock, Pulse, rfc3339_local
 from aimemory.upkeep.backup.make import automatic_names
+from aimemory.upkeep.child import Child, Start
 
 _HOUR_NS = 3_600_000_000_000
 _REASON_CHARS = 500
+_READ_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +33,23 @@ class Plan:
 class Automatic:
     """Starts a backup when it is due and looks how the one that runs came out. Never waits for it."""
 
-    def __init__(self, plan: Plan, clock: Clock, start: Callable[..., "subprocess.Popen[bytes]"] = subprocess.Popen):
+    def __init__(self, plan: Plan, clock: Clock, start: Start = subprocess.Popen):
         self._plan = plan
         self._clock = clock
-        self._start = start
-        self._process: subprocess.Popen[bytes] | None = None
-        self._said: IO[bytes] | None = None
+        self._child = Child(start)
         self._failed_ns = 0
         self._reason: str | None = None
 
     async def step(self, pulse: Pulse) -> None:
         """What the scheduler calls every few seconds."""
-        if self._process is not None and self._process.poll() is not None:
-            self._settle(pulse, self._process.returncode)
-        if self._process is None and self._is_due():
-            self._said = tempfile.TemporaryFile()  # noqa: SIM115 - held as long as the process
-            self._process = self._start(
-                list(self._plan.command), env=dict(self._plan.env), cwd="/", start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._said, close_fds=True,
-            )  # fmt: skip
+        if (code := self._child.ended()) is not None:
+            self._settle(pulse, code)
+        if not self._child.is_running and self._is_due():
+            self._child.begin(self._plan.command, self._plan.env)
 
     def close(self) -> None:
         """End one that runs; what it leaves unfinished the next one removes. Twice is fine."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._forget()
+        self._child.close()
 
     def problem(self) -> str | None:
         """A sentence for `status` while the last attempt failed."""
@@ -71,7 +63,7 @@ class Automatic:
         return {
             "every_hours": self._plan.every_hours,
             "folder": str(self._plan.folder),
-            "running": self._process is not None,
+            "running": self._child.is_running,
             "last_success_at": rfc3339_local(last) if last else None,
             "last_failure_at": rfc3339_local(self._failed_ns) if self._failed_ns else None,
             "reason": self._reason,
@@ -103,17 +95,8 @@ class Automatic:
             self._failed_ns = self._clock.now_ns()
             self._reason = self._last_words() or f"it ended with {code}"
             pulse.fail(f"backup: {self._reason}")
-        self._forget()
+        self._child.close()
 
     def _last_words(self) -> str:
-        if self._said is None:
-            return ""
-        self._said.seek(0)
-        text = self._said.read().decode("utf-8", "replace").strip()
+        text = self._child.errors(_READ_BYTES).decode("utf-8", "replace").strip()
         return " ".join(text.splitlines()).removeprefix("aimemory: ")[:_REASON_CHARS]
-
-    def _forget(self) -> None:
-        self._process = None
-        if self._said is not None:
-            self._said.close()
-            self._said = None

@@ -14,12 +14,16 @@ from typing import Any, Protocol
 from aimemory.errors import UserError
 from aimemory.journal.lines import GONE, Line
 from aimemory.model.ids import Version, observation_id
+from aimemory.upkeep.purge.spelled import Spelled
 from aimemory.wiki.frontmatter import edit_field, split
 from aimemory.wiki.nodes import Value
 
 PLACEHOLDER = "[redacted:forgotten]"
 _PLAIN = "redacted-forgotten"
 """Where brackets would be read as something else: in front matter that can't be edited field by field."""
+
+MARKS = (PLACEHOLDER, _PLAIN)
+"""What stands in the place of a text that was taken out."""
 
 OWN = frozenset((
     "id", "key", "hash", "session", "project", "kind", "event", "harness", "op", "version", "machine", "user",
@@ -32,6 +36,14 @@ _NEVER = ("purge", GONE)
 _SAID = ("title", "summary", "next_steps")
 """What a handoff's line says of its work."""
 
+_OWN_FIELDS = frozenset((
+    "type", "id", "status", "handoff", "session", "harness", "user", "machine", "origin", "generated", "created",
+    "started", "ended", "continues",
+))  # fmt: skip
+"""Fields of front matter that say what a page is: without them a project, a session or a handoff is none any more."""
+
+_NAMED = re.compile(r"[ \t]*([A-Za-z_][\w-]*):")
+_WORD = re.compile(r"[A-Za-z_][\w-]{0,40}")
 _MANY = 200
 _HEAD_BYTES = 4096
 
@@ -85,7 +97,7 @@ class Removal:
     versions: dict[Version, Version | None] = field(default_factory=dict)
 
     def may_concern(self, raw: bytes) -> bool:
-        ids = (*self.sessions, *self.projects, *self.handoffs, *self.muted, *self.paths)
+        ids = (*self.sessions, *self.projects, *self.handoffs, *self.muted, *self.paths, *self.folders)
         if len(ids) > _MANY or b'"type":"page"' in raw[:80] or b'"type":"project"' in raw[:80]:
             return True
         return any(_escaped(one) in raw for one in ids)
@@ -105,14 +117,14 @@ class Removal:
     def _goes(self, line: Line) -> bool:
         data, session = line.data, line.data.get("session")
         if line.type == "page":
-            return line.seq in self.seqs or data.get("path") in self.paths
+            return line.seq in self.seqs or self._is_gone(str(data.get("path", "")))
         if line.type == "handoff":
             return data.get("handoff") in self.handoffs
-        if line.type == "project" and data.get("op") == "rename":
+        if line.type == "project" and data.get("op") in ("rename", "merge", "unmerge"):
             return data.get("project") in self.projects
         if session is not None:
             return session in self.sessions
-        return data.get("project") in self.projects or data.get("path") in self.paths
+        return data.get("project") in self.projects or self._is_gone(str(data.get("path", "")))
 
     def page(self, path: str, raw: bytes) -> bytes | None:
         return None if self._is_gone(path) or self._has_id(raw) else raw
@@ -170,9 +182,13 @@ class Redaction:
     veiled_key: Callable[[str], str]
     renames: Mapping[str, str] = field(default_factory=dict)
     versions: dict[Version, Version | None] = field(default_factory=dict)
+    _spelled: Spelled = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._spelled = Spelled(self.text)
 
     def may_concern(self, raw: bytes) -> bool:
-        if _escaped(self.text) in raw or any(_escaped(old) in raw for old in self.renames):
+        if self._spelled.is_in(raw) or any(_escaped(old) in raw for old in self.renames):
             return True
         return bool(self.versions) and b'"type":"page"' in raw[:80]
 
@@ -187,13 +203,18 @@ class Redaction:
             return data
         return without_digests(line, new, self.veiled_key)
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: Any, *, keep_names: bool = False) -> Any:
+        """keep_names: a plain word that names a value stays, since the value would lose its meaning."""
         if isinstance(value, str):
             return self.plain(value)
         if isinstance(value, list):
-            return [self._value(one) for one in value]
+            return [self._value(one, keep_names=keep_names) for one in value]
         if isinstance(value, dict):
-            return {self.plain(name): self._value(one) for name, one in value.items()}
+            return {
+                name if keep_names and _WORD.fullmatch(name) else self.plain(name):
+                    self._value(one, keep_names=keep_names)
+                for name, one in value.items()
+            }  # fmt: skip
         return value
 
     def plain(self, text: str) -> str:
@@ -201,17 +222,32 @@ class Redaction:
         for old, new in self.renames.items():
             if old in text:
                 text = text.replace(old, new)
-        return text.replace(self.text, PLACEHOLDER)
+        return self._spelled.replaced(text, PLACEHOLDER)
 
     def page(self, path: str, raw: bytes) -> bytes | None:
-        if self.text.encode() not in raw and not any(old.encode() in raw for old in self.renames):
+        if not self._spelled.is_in(raw) and not any(old.encode() in raw for old in self.renames):
             return raw
         return in_page(raw.decode("utf-8", "surrogateescape"), self.plain).encode("utf-8", "surrogateescape")
 
     def other(self, name: str, raw: bytes) -> bytes | None:
-        for form in forms(self.text):
-            raw = raw.replace(form, PLACEHOLDER.encode())
-        return raw
+        if not self._spelled.is_in(raw):
+            return raw
+        if name.endswith((".json", ".jsonl")):
+            return b"".join(self._row(row) for row in raw.splitlines(keepends=True))
+        return self._spelled.replaced_raw(raw, PLACEHOLDER.encode())
+
+    def _row(self, row: bytes) -> bytes:
+        """One JSON value, read as such, so that what is left can still be read: an event on its way is not lost."""
+        if not self._spelled.is_in(row):
+            return row
+        try:
+            value = json.loads(row)
+        except (ValueError, RecursionError):
+            return self._spelled.replaced_raw(row, PLACEHOLDER.encode())
+        new = self._value(value, keep_names=True)
+        if new == value:
+            return row
+        return json.dumps(new, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
     def name(self, path: str) -> str:
         return self.renames.get(path, path)
@@ -248,14 +284,27 @@ def in_page(text: str, plain: Callable[[str], str]) -> str:
     if plain(head) == head:
         return text
     for key, value in parts.front.items():
+        if key in _OWN_FIELDS:
+            continue
         new = _field(value, plain)
         if new is not None and new != value:
             try:
                 text = edit_field(text, key, new)
             except UserError:  # it can't be set for certain: its text goes all the same, below
                 continue
-    head, body = text[: len(text) - len(split(text).body)], split(text).body
-    return plain(head).replace(PLACEHOLDER, _PLAIN) + body if plain(head) != head else text
+    body = split(text).body
+    return "".join(_rest(row, plain) for row in text[: len(text) - len(body)].splitlines(keepends=True)) + body
+
+
+def _rest(row: str, plain: Callable[[str], str]) -> str:
+    """A line of front matter that could not be changed as a field: what stands behind its name."""
+    m = _NAMED.match(row)
+    if m is not None and m[1] in _OWN_FIELDS:
+        return row
+    name = m[0] if m is not None else ""
+    rest = row[len(name) :]
+    new = plain(rest)
+    return row if new == rest else name + new.replace(PLACEHOLDER, _PLAIN)
 
 
 def _field(value: Value, plain: Callable[[str], str]) -> str | list[str] | None:
@@ -265,12 +314,6 @@ def _field(value: Value, plain: Callable[[str], str]) -> str | list[str] | None:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return [plain(str(one)) for one in value]
     return None
-
-
-def forms(text: str) -> list[bytes]:
-    """How a text may stand in a file of ours: as it is, or escaped in JSON, in ASCII or not."""
-    plain = text.encode("utf-8", "surrogatepass")
-    return list(dict.fromkeys((plain, _escaped(text), json.dumps(text)[1:-1].encode())))
 
 
 def _escaped(text: str) -> bytes:

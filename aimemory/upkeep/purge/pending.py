@@ -15,7 +15,7 @@ from aimemory.errors import Damaged
 @dataclass(slots=True)
 class Pending:
     """A purge that was decided. The places are those of `change.Removal`; with `text` it is a `change.Redaction`, with
-    `what` "rescan" neither.
+    `what` "rescan" neither, and with "retention" an `expiry.Expiry` (upto, before_ns, spared, versions_of, copies).
 
     begun: number of its first journal line, 0 before. needles: texts to look for when it is done. counts: what went so
     far, by place. versions: what past versions have become, since they can't be asked for once they are gone.
@@ -48,6 +48,11 @@ class Pending:
     events: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
+    upto: int = 0
+    before_ns: int = 0
+    spared: list[str] = field(default_factory=list)
+    versions_of: dict[str, str] = field(default_factory=dict)
+    copies: list[str] = field(default_factory=list)
 
     def add(self, place: str, count: int) -> None:
         """Count what went from a place."""

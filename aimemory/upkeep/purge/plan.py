@@ -2,14 +2,14 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from aimemory.datadir import DataDir
 from aimemory.errors import AimemoryError, UserError
-from aimemory.index.filed import pages_below
+from aimemory.index.filed import once_of, pages_below
 from aimemory.index.pagelines import page_lines
 from aimemory.index.purges import (
     handoffs_to_forget,
@@ -26,8 +26,10 @@ from aimemory.store.committer import Committer
 from aimemory.store.forgotten import Forgotten
 from aimemory.store.pagerows import is_project_page
 from aimemory.store.reader import Reader
-from aimemory.upkeep.purge.change import Change, Redaction, Removal, in_wiki, telling
+from aimemory.upkeep.purge.change import MARKS, Change, Redaction, Removal, in_wiki, telling
+from aimemory.upkeep.purge.expiry import RETENTION, Expiry
 from aimemory.upkeep.purge.pending import Pending
+from aimemory.upkeep.purge.spelled import Spelled
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.names import slug
 from aimemory.wiki.parse import parse_page
@@ -83,19 +85,22 @@ class Planner:
             self._new("session", actor, sessions=[session], natives=natives, handoffs=list(handoffs), paths=paths)
         )
 
-    async def project(self, project: Project, actor: Actor) -> Pending:
-        """Everything that is filed under a project: its sessions, handoffs, pages, and that it is known at all."""
-        found = await self._reader.read(sessions_to_forget(projects=[project.id]))
-        handoffs = await self._reader.read(
-            handoffs_to_forget(sessions=[one.id for one in found], projects=[project.id])
-        )
+    async def project(self, project: Project, actor: Actor, *, others: Collection[str] = ()) -> Pending:
+        """Everything that is filed under a project: its sessions, handoffs, pages, and that it is known at all, under
+        its former names too, and what projects brought along that were merged into it.
+
+        others: the folders of all other projects, one of which may have a name now that this one had.
+        """
+        ids, former = await self._reader.read(once_of(project.id))
+        found = await self._reader.read(sessions_to_forget(projects=ids))
+        handoffs = await self._reader.read(handoffs_to_forget(sessions=[one.id for one in found], projects=ids))
         paths = [page for page in (*(one.page for one in found), *handoffs.values()) if page]
         paths += await self._reader.read(pages_below(project.path))
         return await self._completed(
             self._new(
                 "project", actor, sessions=[one.id for one in found],
-                natives=[one.native for one in found if one.native], projects=[project.id], handoffs=list(handoffs),
-                folders=[project.path], paths=paths,
+                natives=[one.native for one in found if one.native], projects=ids, handoffs=list(handoffs),
+                folders=[project.path, *(one for one in former if one not in others)], paths=paths,
             )
         )  # fmt: skip
 
@@ -105,6 +110,8 @@ class Planner:
             raise UserError(
                 f"Give a text of {LEAST_CHARS} to {_MOST_CHARS:,} characters: a shorter one stands in too much else."
             )
+        if any(text in mark for mark in MARKS):
+            raise UserError("That is part of the mark that stands where something was taken out.")
         pending = self._new("text", actor)
         pending.text = text
         pending.needles = [text]
@@ -116,6 +123,13 @@ class Planner:
         if pending.text is not None:
             renames = {**pending.renames, **_stems(pending.renames)}
             change: Change = Redaction(pending.text, self._forgotten.veiled_key, renames)
+        elif pending.what == RETENTION:
+            change = Expiry(
+                self._forgotten.veiled_key, pending.upto, sessions=frozenset(pending.sessions),
+                handoffs=frozenset(pending.handoffs), seqs=frozenset(pending.seqs), before_ns=pending.before_ns,
+                spared=frozenset(pending.spared), versions_of=pending.versions_of, paths=frozenset(pending.paths),
+                files=frozenset(pending.copies),
+            )  # fmt: skip
         else:
             change = Removal(
                 sessions=frozenset(pending.sessions), natives=frozenset(pending.natives),
@@ -176,7 +190,7 @@ class Planner:
 
     async def renewed(self, pending: Pending) -> Pending:
         """The same purge with what came since: a page that was being written while its session was forgotten."""
-        if pending.text is not None or pending.what == "rescan":
+        if pending.text is not None or pending.what in ("rescan", RETENTION):
             return pending
         found = await self._reader.read(sessions_to_forget(pending.sessions))
         handoffs = await self._reader.read(handoffs_to_forget(pending.sessions, pending.projects))
@@ -198,9 +212,9 @@ class Planner:
         """With the pages' ids, former names, lines and telling texts."""
         needles, ids, paths = list(pending.needles), set(pending.page_ids), dict.fromkeys(pending.paths)
         for path in list(paths):
-            paths.update(
-                dict.fromkeys(line.source for line in await self._reader.read(page_lines(path)) if line.source)
-            )
+            for line in await self._reader.read(page_lines(path)):
+                if line.source and not self._files.exists(line.source):  # else another page has that name now
+                    paths.setdefault(line.source)
             try:
                 raw, _ = await asyncio.to_thread(self._files.read, path)
             except AimemoryError:
@@ -229,13 +243,14 @@ def _tree(root: Path) -> list[str]:
 def _renames(text: str, paths: Sequence[str]) -> dict[str, str]:
     """New paths for pages whose file's name holds the text, or the form of it that names of ours have."""
     short = slug(text, fallback="", max_bytes=70)
+    spelled = Spelled(text)
     found: dict[str, str] = {}
     taken = set(paths)
     for path in paths:
         folder, _, name = path.rpartition("/")
         if is_project_page(path) or name == "index.md":
             continue
-        new = name.replace(text, "forgotten")
+        new = spelled.replaced(name, "forgotten")
         if len(short) >= LEAST_CHARS:
             new = _without(new, short)
         if new == name:

@@ -40,6 +40,7 @@ from aimemory.store.reader import Reader
 from aimemory.store.writer import Append, Writer
 from aimemory.upkeep.purge import pending as pending_file
 from aimemory.upkeep.purge.change import Change, in_wiki
+from aimemory.upkeep.purge.expiry import RETENTION
 from aimemory.upkeep.purge.pending import Pending
 from aimemory.upkeep.purge.places import archives, change_files, connect_copies, drop_cache_copies
 from aimemory.upkeep.purge.plan import Planner
@@ -244,9 +245,8 @@ class Purge:
                         done[path] = type(error).__name__
                 return {path: now for path, now in changed.items() if path.endswith(".md")}
 
-            await self._pages.rewrite(
-                operation, actor=actor, summary="Forget" if pending.what != "rescan" else "Redact"
-            )
+            summary = {"rescan": "Redact", RETENTION: "Expire"}.get(pending.what, "Forget")
+            await self._pages.rewrite(operation, actor=actor, summary=summary)
             pending.add("pages", len(some) - len(done))
         await asyncio.to_thread(self._remove_empty, pending.folders)
         gone = [path for path in (*pending.paths, *pending.renames) if path.endswith(".md")]
@@ -390,7 +390,9 @@ def _rmdir(path: Path) -> None:
 
 
 def _guard(pending: Pending) -> dict[str, Any]:
-    """What has to be recognised later, as `purge` lines hold it."""
+    """What has to be recognised later, as `purge` lines hold it. What is only old may come again."""
+    if pending.what == RETENTION:
+        return {"redacted": True} if pending.before_ns else {}
     found: dict[str, Any] = {
         name: value
         for name, value in (

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import pygit2
 
-from aimemory.upkeep.purge.change import forms
+from aimemory.upkeep.purge.spelled import LONGEST_BYTES, Spelled
 
 _CHUNK = 4 << 20
 _LOOSE = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
@@ -46,7 +46,7 @@ class Searched:
 
 def search_all(root: Path, texts: Iterable[str], *, but: Iterable[Path] = ()) -> Searched:
     """Look everywhere below the data directory but in these files. Blocks; reads everything once for each text."""
-    wanted = [forms(text) for text in dict.fromkeys(texts)]
+    wanted = [Spelled(text) for text in dict.fromkeys(texts)]
     done = Searched(texts=len(wanted))
     left_out = {str(path) for path in but}
     git_dir = root / "wiki" / ".git"
@@ -64,7 +64,7 @@ def search_all(root: Path, texts: Iterable[str], *, but: Iterable[Path] = ()) ->
     return done
 
 
-def _file(root: Path, path: Path, wanted: list[list[bytes]], done: Searched) -> None:
+def _file(root: Path, path: Path, wanted: list[Spelled], done: Searched) -> None:
     name = path.relative_to(root).as_posix()
     done.files += 1
     _note(name, _held_by(name.encode("utf-8", "surrogateescape"), wanted), done)
@@ -74,7 +74,7 @@ def _file(root: Path, path: Path, wanted: list[list[bytes]], done: Searched) -> 
         if not size or not wanted:
             return
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-            _note(name, {i for i, some in enumerate(wanted) if any(raw.find(one) >= 0 for one in some)}, done)
+            _note(name, _held_by(raw, wanted), done)
         if name.endswith((".tar.gz", ".tgz")):
             _archive(name, path, wanted, done)
         elif name.endswith(".gz"):
@@ -86,7 +86,7 @@ def _file(root: Path, path: Path, wanted: list[list[bytes]], done: Searched) -> 
         done.unread.append(f"{name} ({type(error).__name__})")
 
 
-def _archive(name: str, path: Path, wanted: list[list[bytes]], done: Searched) -> None:
+def _archive(name: str, path: Path, wanted: list[Spelled], done: Searched) -> None:
     with tarfile.open(path, "r:gz") as archive:
         for member in archive:
             if not member.isfile():
@@ -105,7 +105,7 @@ def _archive(name: str, path: Path, wanted: list[list[bytes]], done: Searched) -
                 _stream(name, raw, wanted, done)
 
 
-def _objects(git_dir: Path, wanted: list[list[bytes]], done: Searched) -> None:
+def _objects(git_dir: Path, wanted: list[Spelled], done: Searched) -> None:
     repo = pygit2.Repository(str(git_dir))
     try:
         for oid in repo:
@@ -120,24 +120,23 @@ def _objects(git_dir: Path, wanted: list[list[bytes]], done: Searched) -> None:
         repo.free()
 
 
-def _stream(name: str, file: _Readable, wanted: list[list[bytes]], done: Searched) -> None:
-    overlap = max((len(one) for some in wanted for one in some), default=1)
+def _stream(name: str, file: _Readable, wanted: list[Spelled], done: Searched) -> None:
     seen: set[int] = set()
-    for piece in _pieces(file, overlap):
+    for piece in _pieces(file):
         done.bytes += len(piece)
         seen |= _held_by(piece, wanted)
     _note(name, seen, done)
 
 
-def _pieces(file: _Readable, overlap: int) -> Iterator[bytes]:
+def _pieces(file: _Readable) -> Iterator[bytes]:
     before = b""
     while raw := file.read(_CHUNK):
         yield before + raw
-        before = raw[-overlap:]
+        before = raw[-LONGEST_BYTES:]
 
 
-def _held_by(raw: bytes, wanted: list[list[bytes]]) -> set[int]:
-    return {i for i, some in enumerate(wanted) if any(one in raw for one in some)}
+def _held_by(raw: bytes | mmap.mmap, wanted: list[Spelled]) -> set[int]:
+    return {i for i, one in enumerate(wanted) if one.is_in(raw)}
 
 
 def _note(name: str, held: set[int], done: Searched) -> None:

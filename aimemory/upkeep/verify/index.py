@@ -19,7 +19,8 @@ from aimemory.upkeep.backup.scratch import scratch_folder
 from aimemory.upkeep.verify.findings import Findings
 from aimemory.wiki.files import WikiFiles
 
-_REINDEX = "It is a cache: `aimemory reindex` builds it anew."
+REINDEX = "It is a cache: `aimemory reindex` builds it anew."
+"""What helps where the index alone is not right."""
 
 
 def check_index(data: DataDir, last_seq: int, findings: Findings, progress: Progress, *, rebuild: bool) -> None:
@@ -37,7 +38,7 @@ def check_index(data: DataDir, last_seq: int, findings: Findings, progress: Prog
             _copy(data.index, copy, progress)
             with closing(open_writer(copy)) as db:
                 for problem in check(db):
-                    findings.add("damage", "index", where, f"{problem[:1].upper()}{problem[1:]}.", _REINDEX)
+                    findings.add("damage", "index", where, f"{problem[:1].upper()}{problem[1:]}.", REINDEX)
                 applied = _applied(db)
                 findings.counts["indexed"] = applied
                 if applied > last_seq:
@@ -48,9 +49,9 @@ def check_index(data: DataDir, last_seq: int, findings: Findings, progress: Prog
                     _build(data, fresh, applied, progress)
                     _tell(differences(db, fresh), data, db, findings)
     except AimemoryError as error:
-        findings.add("damage", "index", where, str(error), _REINDEX)
+        findings.add("damage", "index", where, str(error), REINDEX)
     except (sqlite3.DatabaseError, OSError) as error:
-        findings.add("damage", "index", where, f"It can't be read ({type(error).__name__}).", _REINDEX)
+        findings.add("damage", "index", where, f"It can't be read ({type(error).__name__}).", REINDEX)
 
 
 def _copy(source: Path, target: Path, progress: Progress) -> None:
@@ -104,7 +105,7 @@ def _tell(found: list[Difference], data: DataDir, db: sqlite3.Connection, findin
             what += f": files changed since they were looked at ({', '.join(one.names[:5])})."
             findings.add("note", "index", where, what, "The daemon takes it in by itself.")
         else:
-            findings.add("damage", "index", where, f"{what} ({', '.join(same[:5])}).", _REINDEX)
+            findings.add("damage", "index", where, f"{what} ({', '.join(same[:5])}).", REINDEX)
 
 
 def _is_behind(db: sqlite3.Connection, files: WikiFiles, path: str) -> bool:

@@ -1,6 +1,8 @@
 """The wiki's git repository broken, locked or in a merge under the running daemon: it serves on, and says what is wrong."""
 
 import json
+import os
+import random
 import time
 
 import pytest
@@ -89,4 +91,41 @@ def test_a_repository_that_is_broken_stops_nothing_and_is_mended_on_request(ledg
     assert shown[-1]["restorable"] == (harm is not empty_objects)
     assert aside.name in [line["data"].get("aside") for line in daemon.lines("audit")]
     held.unlink()
+    ledger.check()
+
+
+@pytest.mark.promise("P9.107")
+def test_a_lock_on_the_index_is_respected_while_it_is_fresh_and_named_and_a_left_over_one_goes(ledger, path):
+    daemon, wiki = ledger.daemon, ledger.daemon.data.wiki
+    lock = wiki / ".git/index.lock"
+    lock.touch()
+
+    written = ledger.write("Behind a lock", "committed all the same")
+
+    daemon.wait(lambda: str(lock) in problems(daemon), "it is named")
+    assert "committed all the same" in git(wiki, "show", f"HEAD:{written}") and lock.exists()
+    old = time.time() - 4000
+    os.utime(lock, (old, old))
+    daemon.wait(lambda: not lock.exists() and str(lock) not in problems(daemon), "it is cleared")
+    ledger.check()
+
+
+@pytest.mark.promise("P1.106")
+def test_flipped_bytes_in_the_database_never_win_over_the_files(ledger, path):
+    """In the live file, all over it: what SQLite notices at once, what it notices when it reads that page, and text."""
+    daemon = ledger.daemon
+    ledger.settle()
+    index, rng = daemon.data.index, random.Random(7)
+    for _ in range(3):
+        with index.open("r+b") as file:
+            for offset in (rng.randrange(100, index.stat().st_size) for _ in range(200)):
+                file.seek(offset)
+                byte = file.read(1)
+                file.seek(offset)
+                file.write(bytes([byte[0] ^ 0xFF]))
+        assert ledger.event()
+        assert daemon.cli("verify").returncode in (0, 1)
+    ledger.write("After the flips", "the word is gentian")
+    assert daemon.cli("reindex").returncode == 0
+    assert daemon.search("gentian", observations=False)
     ledger.check()

@@ -84,6 +84,16 @@ def test_without_systemd_it_says_so_and_what_happens_instead(machine, monkeypatc
     assert units(machine) == []
 
 
+def test_without_a_session_of_systemd_nothing_is_written(machine):
+    """DMN-05: after `su` and in containers there is systemctl, and nobody whom it could ask."""
+    (machine / "bin/systemctl").write_text("#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n")
+
+    done = CliRunner().invoke(cli, ["service", "install"])
+
+    assert done.exit_code == 75 and "start the daemon themselves" in done.output
+    assert units(machine) == []
+
+
 def test_status_tells_installed_from_out_of_date(machine):
     CliRunner().invoke(cli, ["service", "install"])
     (machine / "a home/config/systemd/user/aimemory.service").write_text("old")

@@ -7,7 +7,7 @@ import pytest
 
 from aimemory import datadir
 from aimemory.errors import Unavailable
-from aimemory.journal.lines import encode_data
+from aimemory.journal.lines import GONE, decode, encode, encode_data
 from aimemory.journal.replay import replay
 from aimemory.journal.segments import Journal, find_segments, seal
 
@@ -171,6 +171,70 @@ def test_replay_starts_behind_the_given_line(tmp_path):
 
     assert seqs(tmp_path, after=7) == [8, 9, 10]
     assert seqs(tmp_path, after=10) == []
+
+
+def _long(root, lines=3000, chars=400):
+    journal = opened(root, segment_bytes=1 << 30)
+    journal.append([line(f"{number:0{chars}}") for number in range(1, lines + 1)])
+    journal.close()
+    return find_segments(root)[0].path
+
+
+def _counted(monkeypatch):
+    decoded = []
+    for module in ("replay", "segments"):
+        monkeypatch.setattr(f"aimemory.journal.{module}.decode", lambda raw: decoded.append(raw) or decode(raw))
+    return decoded
+
+
+@pytest.mark.promise("P2.70")
+def test_the_newest_lines_are_found_without_reading_those_before(tmp_path, monkeypatch):
+    path = _long(tmp_path)
+    decoded = _counted(monkeypatch)
+
+    journal = opened(tmp_path)
+    journal.close()
+
+    assert journal.next_seq == 3001
+    assert seqs(tmp_path, after=2990) == list(range(2991, 3001))
+    assert seqs(tmp_path, after=3000) == []
+
+    assert sum(map(len, decoded)) < path.stat().st_size / 2
+
+
+def test_replay_gives_the_same_wherever_it_begins(tmp_path):
+    """Damaged lines, lines longer than a step, and one that stands for others lie around the beginnings."""
+    path = _long(tmp_path, lines=1500)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[700:900] = [encode(701, GONE, 5, encode_data({"to": 900}))]
+    lines[300] = lines[300].replace(b"0", b"1", 1)
+    for at in (299, 1200):
+        lines[at] = encode(decode(lines[at]).seq, "observation", 5, encode_data({"text": "x" * 200_000}))
+    for at in range(400, 640):
+        lines[at] = b"x" + lines[at]
+    path.write_bytes(b"".join(lines))
+    whole = list(replay(tmp_path))
+
+    for after in [*range(1, 1500, 83), 299, 300, 301, 302, 639, 640, 641, 700, 701, 702, 899, 900, 901, 1400, 1500]:
+        damage = []
+        assert list(replay(tmp_path, after, damage.append)) == [x for x in whole if x.seq > after]
+        assert not [what for what in damage if "missing" in what]
+
+
+def test_damage_behind_the_beginning_is_named_by_its_line(tmp_path):
+    path = _long(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2899] = b"x" + lines[2899]
+    del lines[2949]
+    path.write_bytes(b"".join(lines))
+    named = []
+
+    list(replay(tmp_path, 2800, named.append))
+
+    assert named == [
+        "2026/11/0001.jsonl line 2900: checksum does not match",
+        "lines 2950 to 2950 are missing before 2026/11/0001.jsonl line 2950",
+    ]
 
 
 @pytest.mark.promise("P2.6")

@@ -1,6 +1,9 @@
 """Commits in groups: whatever git says, no change is lost."""
 
 import asyncio
+import os
+import subprocess
+import time
 
 import pygit2
 import pytest
@@ -50,3 +53,54 @@ def test_every_version_of_a_page_gets_a_commit_of_its_own(tmp_path):
         return texts
 
     assert asyncio.run(story()) == [b"three\n", b"two\n", b"one\n"]
+
+
+@pytest.mark.promise("P9.106")
+def test_a_page_that_waited_for_a_merge_and_was_settled_by_hand_is_not_committed_in_its_old_text(tmp_path):
+    path, other = "default/app/a.md", "default/app/b.md"
+
+    def git(*arguments, **env):
+        command = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.invalid", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, **env}, capture_output=True, text=True, check=False
+        ).stdout
+
+    def save(text):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+
+    async def story():
+        committer = Committer(tmp_path, SystemClock())
+        save("base\n")
+        committer.add(change(path, "base\n"))
+        await committer.flush()
+        git("switch", "-q", "-c", "side")
+        save("theirs\n")
+        git("commit", "-qam", "theirs")
+        git("switch", "-q", "main")
+        save("mine\n")
+        git("commit", "-qam", "mine")
+        git("merge", "side")
+        for text in ("waited\n", "waited longer\n"):  # an agent writes over the markers
+            save(text)
+            committer.add(change(path, text))
+        (tmp_path / other).write_text("elsewhere\n")
+        committer.add(change(other, "elsewhere\n"))
+        with pytest.raises(Unavailable, match="merge"):
+            await committer.flush()
+        save("settled\n")
+        git("commit", "-qam", "merged", GIT_COMMITTER_DATE=f"{int(time.time()) + 2} +0000")  # git knows seconds only
+        await committer.flush()
+        after = git("show", f"HEAD:{path}"), git("show", f"HEAD:{other}"), git("log", "--format=%s", "--", path)
+        for text in ("later\n", "latest\n"):
+            committer.add(change(path, text))
+        save("latest\n")
+        await committer.flush()
+        await committer.close()
+        return after, git("log", "--format=%s", "--", path).split("\n")
+
+    (settled, elsewhere, log), later = asyncio.run(story())
+
+    assert (settled, elsewhere) == ("settled\n", "elsewhere\n")
+    assert "Add" not in log.split("\n")[0] and log.count("Add") == 1
+    assert len([line for line in later if line.startswith("Add")]) == 3  # every version of ours has its commit again

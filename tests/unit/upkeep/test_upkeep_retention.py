@@ -1,0 +1,149 @@
+"""Retention by the clock, with a clock of its own: a year passes in seconds."""
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+
+import pytest
+
+from aimemory.config import load_config
+from aimemory.daemon.build import build
+from aimemory.journal.lines import Record
+from aimemory.model.protocols import TaskPulse
+from aimemory.privacy import sanitize, sanitize_tree
+from aimemory.upkeep.disk import measure
+from aimemory.upkeep.retention import QUIET_NS
+from aimemory.wiki.pack import pack
+
+pytestmark = pytest.mark.anyio
+
+SECOND_NS = 10**9
+DAY_NS = 86_400 * SECOND_NS
+START = 1_796_000_000 * SECOND_NS
+
+
+class Clock:
+    def __init__(self):
+        self.ns = START
+
+    def now_ns(self):
+        return self.ns
+
+
+@asynccontextmanager
+async def memory(tmp_path, **days):
+    """The parts of a memory whose time is ours, without a daemon's process around them."""
+    env = {f"AIMEMORY_RETENTION_{name.upper()}": str(value) for name, value in days.items()}
+    config = load_config({"AIMEMORY_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path), "USER": "ada", **env})
+    config.data.create()
+    clock = Clock()
+    parts = build(config, [], clock)
+    parts.journal.open()
+    await parts.projector.open()
+    await parts.projects.load()
+    tasks = [asyncio.create_task(run(TaskPulse("x"))) for run in (parts.projector.run, parts.committer.run)]
+    try:
+        yield parts, clock
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await parts.writer.close()
+        await parts.committer.close()
+        await parts.projector.close(parts.writer.last_seq)
+        await parts.reader.close()
+
+
+async def session(parts, name, at, *, events=12, closed=True, tags=""):
+    """A session of so many events, closed into a page as the closer does; returns its page."""
+    base = {"session": name, "project": "p", "user": "ada", "machine": "m", "harness": "claude-code",
+            "native_session": f"native-{name}"}  # fmt: skip
+    page = f"default/app/sessions/ada/{name}.md"
+    lines = []
+    for number in range(events):
+        data = base | {"id": f"{name}-{number}", "key": f"k-{name}-{number}", "kind": "post-tool", "event": "PostToolUse",
+                       "tool": "Bash", "command": "cat notes", "output": os.urandom(2000).hex(), "failed": False}  # fmt: skip
+        lines.append(Record("observation", at + number * SECOND_NS, sanitize_tree(data)))
+    seq = max(await asyncio.gather(*(parts.writer.submit(line) for line in lines)))
+    body = "\n".join(os.urandom(30).hex() for _ in range(20))
+    text = f"---\ntype: session\nid: {name}\ntitle: Session {name}\n{tags}---\n\n{body}\n"
+    if closed:
+        said = {"id": f"c-{name}", "session": name, "upto": seq, "page": page}
+        await parts.writer.record(Record("intent", at + 100 * SECOND_NS, sanitize_tree(said)))
+    await parts.pages.write(page, sanitize(text), expected=None, actor=parts.actor, summary="Close")
+    if closed:
+        await parts.writer.record(Record("done", at + 100 * SECOND_NS, sanitize_tree(said)))
+    await parts.committer.flush()
+    return parts.config.data.wiki / page
+
+
+async def quiet(parts, clock):
+    """The scheduler's looks before and after a quiet while."""
+    await parts.retention.step(TaskPulse("x"))
+    clock.ns += QUIET_NS
+    await parts.retention.step(TaskPulse("x"))
+
+
+@pytest.mark.promise("P11.180")
+async def test_a_year_settles_in_size(tmp_path):
+    async with memory(tmp_path, sessions_days=60, history=True) as (parts, clock):
+        sizes = []
+        for month in range(12):
+            for number in range(3):
+                clock.ns = START + (month * 30 + number * 9) * DAY_NS
+                await session(parts, f"s{month:02d}{number}", clock.ns)
+            clock.ns = START + (month + 1) * 30 * DAY_NS
+            await quiet(parts, clock)
+            pack(parts.config.data.wiki, at_least=1)  # as the scheduler does, of many
+            sizes.append(measure(parts.config.data.root, 0).total)
+            left = sorted((parts.config.data.wiki / "default/app/sessions").rglob("*.md"))
+            assert len(left) == min(month + 1, 2) * 3, "sixty days of pages are left"
+        # what is left of seven more runs (a few lines, bare commits) is less than one month brings
+        assert sizes[-1] - max(sizes[2:5]) < sizes[1] - sizes[0], sizes
+        assert parts.retention.as_data()["last_run"]["counts"]["pages"] == 3
+
+
+@pytest.mark.promise("P10.184")
+async def test_it_runs_once_a_day_in_quiet_times_and_what_is_open_or_pinned_stays(tmp_path):
+    async with memory(tmp_path, sessions_days=30) as (parts, clock):
+        step, pulse = parts.retention.step, TaskPulse("x")
+        gone = await session(parts, "gone", START - 40 * DAY_NS)
+        opened = await session(parts, "open", START - 40 * DAY_NS, closed=False)
+        pinned = await session(parts, "pinned", START - 40 * DAY_NS, tags="tags: [pinned]\n")
+
+        await step(pulse)
+        assert gone.exists(), "something has just come in"
+        clock.ns += QUIET_NS
+        await step(pulse)
+        assert not gone.exists() and opened.exists() and pinned.exists()
+        runs = parts.retention.as_data()["last_run"]
+
+        later = await session(parts, "later", START - 40 * DAY_NS)
+        await quiet(parts, clock)
+        assert later.exists() and parts.retention.as_data()["last_run"] == runs, "once a day"
+        clock.ns += DAY_NS - QUIET_NS
+        await parts.writer.record(Record("audit", clock.ns, sanitize_tree({"op": "off"})))
+        await step(pulse)
+        assert later.exists(), "not quiet"
+        for _ in range(2):
+            clock.ns += DAY_NS // 2
+            await parts.writer.record(Record("audit", clock.ns, sanitize_tree({"op": "off"})))
+            await step(pulse)
+        assert not later.exists(), "a memory that is never quiet is not let off"
+
+
+async def test_what_was_changed_since_it_was_looked_at_stays(tmp_path):
+    async with memory(tmp_path, sessions_days=30, observations_days=10) as (parts, _):
+        page = await session(parts, "old", START - 40 * DAY_NS)
+        due = await parts.retention.look()
+        assert due.pages == (page.relative_to(parts.config.data.wiki).as_posix(),)
+        page.write_text(page.read_text() + "\nMine.\n")
+        late = {"session": "old", "project": "p", "id": "late", "key": "late", "kind": "prompt", "prompt": "go on"}
+        seq = await parts.writer.record(Record("observation", START, sanitize_tree(late)))
+
+        receipt = await parts.retention.apply(due)
+
+        assert receipt.counts["observation lines removed"] == 12 and page.read_text().endswith("Mine.\n")
+        await parts.projector.reached(seq)
+        kept = [line for line in parts.config.data.journal.rglob("*.jsonl") if b'"go on"' in line.read_bytes()]
+        assert len(kept) == 1, "what came since is of a session that goes on"
