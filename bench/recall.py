@@ -42,6 +42,7 @@ class BenchLine:
     type: str
     at_ns: int
     data: dict[str, Any]
+    data_json: str | None = None
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -183,12 +184,14 @@ def latency(work: Path, pages: int, observations: int) -> None:
     }
     for name, queries in some_words.items():
         for scope, where in ((Scope(), "everything"), (Scope(projects=("p3",)), "one project")):
-            times = []
+            times, cpu = [], []
             for query in queries:
-                start = time.perf_counter()
+                start, used = time.perf_counter(), time.thread_time()
                 read(reader, search(Request(query, scope)))
                 times.append((time.perf_counter() - start) * 1e3)
-            report(queries=name, searched=where, count=len(queries), **percentiles(times))
+                cpu.append((time.thread_time() - used) * 1e3)
+            cpu_ms = {f"cpu_{key}": value for key, value in percentiles(cpu).items()}
+            report(queries=name, searched=where, count=len(queries), **percentiles(times), **cpu_ms)
     reader.close()
     db.close()
 

@@ -34,6 +34,7 @@ from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.privacy.folders import Folders
 from aimemory.recall.answer import Request, search
+from aimemory.recall.query import about_file
 from aimemory.sessions.caller import CallerSessions
 from aimemory.store.merging import Merging
 from aimemory.store.pages import Pages
@@ -122,23 +123,42 @@ class Memory:
     async def search(
         self, *, query: str, caller: Caller, project: str | None = None, kind: str | None = None, limit: int = 10,
         cursor: str | None = None, harness: str | None = None, session: str | None = None, since: str | None = None,
-        until: str | None = None, include_observations: bool = True, after: int = 0,
+        until: str | None = None, file: str | None = None, workspace: str | None = None,
+        include_observations: bool = True, after: int = 0,
     ) -> Found:  # fmt: skip
         """Pages and recorded events that match; any text is a valid query. Project "*" searches all of them.
 
+        kind: of pages, or `observation` for recorded events alone. file: a path or a part of one that they are about.
+        workspace: all projects of it, in place of one.
         after: wait until the index shows this journal line. Raises UserError for a filter that can't be understood,
         Unavailable when the index can't answer: that is never shown as "nothing found".
         """
         await self._projector.reached(after)
-        where = await self._where(project, caller)
+        where = self._whole(workspace) if workspace else await self._where(project, caller)
+        events_only = kind == "observation"
         scope = Scope(
-            projects=where.with_global, kinds=(kind,) if kind else (), harness=harness, session=session,
-            since_ns=instant_ns(since, "since"), until_ns=instant_ns(until, "until"), observations=include_observations,
+            projects=self._in_workspace(workspace) if workspace else where.with_global,
+            kinds=(kind,) if kind and not events_only else (), harness=harness, session=session,
+            since_ns=instant_ns(since, "since"), until_ns=instant_ns(until, "until"), pages=not events_only,
+            observations=include_observations or events_only, file=about_file(file) if file else None,
         )  # fmt: skip
         text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES).value
-        answer = await self._reader.read(search(Request(text, scope, max(1, min(limit, _MAX_HITS)), cursor)))
+        asked = Request(text, scope, max(1, min(limit, _MAX_HITS)), cursor, self._clock.now_ns())
+        answer = await self._reader.read(search(asked))
         hits = tuple(replace(hit, project=self._projects.name_of(hit.project)) for hit in answer.hits)
         return Found(replace(answer, hits=hits), where.name, where.how, answer.cursor)
+
+    def _in_workspace(self, workspace: str) -> tuple[str, ...]:
+        """The projects of a workspace with what holds for all of them. Raises UserError when there is none of it."""
+        ids = tuple(project.id for project in self._projects.all() if project.workspace == workspace)
+        if not ids:
+            raise UserError(
+                f"There is no workspace {workspace[:80]!r} with projects. `aimemory project list` names them."
+            )
+        return (*ids, GLOBAL_FOLDER)
+
+    def _whole(self, workspace: str) -> _Where:
+        return _Where(None, f"workspace {workspace}")
 
     async def recent(
         self, *, caller: Caller, project: str | None = None, limit: int = 20, kind: str | None = None, after: int = 0

@@ -33,12 +33,17 @@ def needs_place(named: dict[str, str | None]) -> None:
 
 @click.command(
     epilog=examples(
-        "aimemory search session brief", "aimemory search -p '*' 'connection refused'", "aimemory search --json 飞书"
+        "aimemory search session brief",
+        "aimemory search -p '*' 'connection refused'",
+        "aimemory search --json 飞书",
+        "aimemory search --explain --file src/main.py 'why is the timeout 30 s'",
     )
 )
 @click.argument("query", nargs=-1)
 @project_option
-@click.option("-k", "--kind", help="Only pages of this kind, such as decision or session.")
+@click.option("-k", "--kind", help="Only pages of this kind, such as decision or session; observation: only events.")
+@click.option("-w", "--workspace", help="All projects of this workspace.")
+@click.option("-f", "--file", help="Only what is about this file, by its path or a part of it.")
 @click.option("--harness", help="Only recorded events of this harness.")
 @click.option("--session", help="Only recorded events of this session.")
 @click.option("--since", help="Not older than this date or time.")
@@ -46,9 +51,12 @@ def needs_place(named: dict[str, str | None]) -> None:
 @click.option("-n", "--limit", type=click.IntRange(1, 50), default=10, show_default=True, help="Number of hits.")
 @click.option("--cursor", help="Go on where an earlier answer ended.")
 @click.option("--pages-only", is_flag=True, help="Leave recorded events out.")
+@click.option("--explain", is_flag=True, help="Show what brought each hit to its place.")
 @json_option
 @translated
-def search(query: tuple[str, ...], limit: int, pages_only: bool, as_json: bool, **filters: str | None) -> None:
+def search(
+    query: tuple[str, ...], limit: int, pages_only: bool, explain: bool, as_json: bool, **filters: str | None
+) -> None:
     """Search pages and recorded events. Any text is a valid query; quoted "phrases" and -word work.
 
     Words that begin with a dash go behind `--`:  aimemory search -- -Wall
@@ -64,10 +72,18 @@ def search(query: tuple[str, ...], limit: int, pages_only: bool, as_json: bool, 
         note(answer["loosened"])
     for number, hit in enumerate(answer["hits"], 1):
         _print_hit(number, hit)
+        if explain:
+            _print_reason(hit)
     for text in answer["notes"]:
         note(text)
     if cursor := found["next_cursor"]:
         note(f"{len(answer['hits'])} of {total_text(answer['total'])} hits; --cursor {cursor} gives the next.")
+
+
+def _print_reason(hit: dict[str, Any]) -> None:
+    shares = ", ".join(f"{name} {share:.2f}" for name, share in hit["shares"])
+    click.echo(f"    #{hit['rank']}, score {hit['score']:.2f}: {shares or 'newest first'}")
+    click.echo(f"    {clean(hit['explanation'] or hit['why'])}")
 
 
 def _print_hit(number: int, hit: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import aiosqlite
 from aimemory import points
 from aimemory.errors import AimemoryError, Damaged, Unavailable
 from aimemory.index.schema import DDL, SCHEMA
+from aimemory.index.signals import TABLES
 
 _BUSY_MS = 5000
 _CACHE_KIB = 8192
@@ -109,7 +110,7 @@ def check(db: sqlite3.Connection) -> list[str]:
             problems.append("the database file is damaged")
     except sqlite3.DatabaseError as error:
         problems.append(f"the database file is damaged ({error.sqlite_errorname})")
-    for table in ("page_fts", "observation_fts"):
+    for table in ("page_fts", "observation_fts", *TABLES):
         try:
             db.execute(f"insert into {table}({table}, rank) values ('integrity-check', 1)")
         except sqlite3.DatabaseError as error:

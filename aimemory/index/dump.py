@@ -37,7 +37,10 @@ TABLES = {
     "project": "page, id, workspace, folder, identity",
     "project_alias": "kind, value, page",
 }
-PAGE_TEXT = "select p.path, t.title, t.body, t.paths, t.idents, t.forms from page_text t left join page p on p.n = t.n"
+PAGE_TEXT = (
+    "select p.path, t.title, t.title_forms, t.body, t.paths, t.idents, t.forms"
+    " from page_text t left join page p on p.n = t.n"
+)
 
 
 def dump(db: sqlite3.Connection) -> str:

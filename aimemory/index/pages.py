@@ -249,7 +249,7 @@ def _text_values(row: PageRow) -> list[str]:
     tags = " ".join(row.tags)
     forms = other_forms(f"{row.title}\n{row.description}\n{row.body}")
     body = "\n".join(part for part in (row.description, row.body, tags) if part)
-    return [row.path, row.title, body, paths, idents, forms]
+    return [row.path, row.title, body, paths, idents, forms, other_forms(row.title)]
 
 
 def _project_values(row: PageRow) -> list[str]:
@@ -286,11 +286,11 @@ on conflict(path) do update set {", ".join(f"{name} = excluded.{name}" for name 
 """
 
 _PAGE_TEXT = """
-insert into page_text(n, title, body, paths, idents, forms)
-select p.n, t.value->>1, t.value->>2, t.value->>3, t.value->>4, t.value->>5
+insert into page_text(n, title, body, paths, idents, forms, title_forms)
+select p.n, t.value->>1, t.value->>2, t.value->>3, t.value->>4, t.value->>5, t.value->>6
 from json_each(?) t join page p on p.path = t.value->>0 where true
 on conflict(n) do update set title = excluded.title, body = excluded.body, paths = excluded.paths,
-    idents = excluded.idents, forms = excluded.forms
+    idents = excluded.idents, forms = excluded.forms, title_forms = excluded.title_forms
 where (title, body, paths, idents, forms)
     is not (excluded.title, excluded.body, excluded.paths, excluded.idents, excluded.forms)
 """

@@ -1,10 +1,10 @@
 """The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
 
-SCHEMA = 6
-"""`pragma user_version` of an index written by this code."""
+from aimemory.index.signals import DDL as SIGNALS
+from aimemory.index.signals import STEMMED
 
-_TOKENIZE = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
-"""Marks count as part of a word (`M*`), else Indic and Thai words fall into single letters."""
+SCHEMA = 7
+"""`pragma user_version` of an index written by this code."""
 
 DDL = f"""
 create table meta(key text primary key, value integer not null) strict, without rowid;
@@ -33,6 +33,7 @@ create table observation(
     data text not null
 ) strict;
 create index observation_session on observation(session, at, seq);
+create index observation_stretch on observation(session, at, seq) where kind <> 'pre-tool' and text <> '';
 create index observation_project on observation(project, at);
 create index observation_scope on observation(seq, project, session, harness, at);
 create index observation_hash on observation(hash) where hash is not null;
@@ -199,6 +200,7 @@ create index link_dest on link(dest) where dest is not null;
 create table page_text(
     n integer primary key,
     title text not null,
+    title_forms text not null,
     body text not null,
     paths text not null,
     idents text not null,
@@ -222,9 +224,9 @@ create table project_alias(
 ) strict, without rowid;
 
 create virtual table page_fts using fts5(
-    title, body, paths, idents, forms, content='page_text', content_rowid='n', tokenize="{_TOKENIZE}");
+    title, body, paths, idents, forms, content='page_text', content_rowid='n', tokenize="{STEMMED}");
 create virtual table observation_fts using fts5(
-    text, forms, content='observation', content_rowid='seq', tokenize="{_TOKENIZE}");
+    text, forms, content='observation', content_rowid='seq', tokenize="{STEMMED}");
 
 create trigger page_gone after delete on page begin
     delete from page_text where n = old.n;
@@ -257,5 +259,5 @@ create trigger observation_change after update of seq, text, forms on observatio
     insert into observation_fts(observation_fts, rowid, text, forms) values ('delete', old.seq, old.text, old.forms);
     insert into observation_fts(rowid, text, forms) values (new.seq, new.text, new.forms);
 end;
-"""
+{SIGNALS}"""
 """External content, since contentless tables can't delete on this SQLite: a change hands FTS5 the *old* text."""

@@ -28,7 +28,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result. `why` is one sentence; `snippet` is plain text without markup."""
+    """One search result. `why` is one sentence; `snippet` is plain text without markup.
+
+    rank: place in the whole answer, from 1. shares: signal and what it gave to the score; they add up to it.
+    explanation: `why`, and which signals brought it to its place, in one sentence.
+    """
 
     kind: str
     title: str
@@ -42,6 +46,9 @@ class Hit:
     observation: str | None = None
     session: str | None = None
     seq: int | None = None
+    rank: int = 0
+    shares: tuple[tuple[str, float], ...] = ()
+    explanation: str = ""
 
 
 COUNTED = 1000

@@ -1,4 +1,4 @@
-"""Which rows may answer a query, at a cost that doesn't grow with the commonest word in it.
+"""Which words of a query choose the rows that are ranked, at a cost that doesn't grow with the commonest word in it.
 
 Ranking costs about 1.1 µs a matching row, counting a twentieth. So every word is counted first: words that say nothing
 here are dropped, and where all together would match too many rows, one of the rarest is required.
@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aimemory.index.read import Plan
-from aimemory.index.search import Found, Scope, Table, best_rows, match_counts, nth_newest_row, scope_count
-from aimemory.model.page import COUNTED
-from aimemory.recall.query import Query, Term, expression
+from aimemory.index.search import Table, match_counts
+from aimemory.recall.query import Query, Term, one_of
+from aimemory.recall.spelling import MOST_WORDS, may_be_misspelt, nearest, said
+from aimemory.recall.words import stem_start
 
-_RANKED_ROWS: dict[Table, int] = {"page": 20_000, "observation": 8_000}
+_RANKED_ROWS: dict[Table, int] = {"page": 8_000, "observation": 5_000}
 _COUNT_CAP = 30_000
 _SCORED_TERMS = 32
 _FEW_ROWS = 1000
@@ -26,54 +27,76 @@ class Weighed:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The best rows of a table, best first, and how many match in all (counted up to `COUNTED`)."""
+def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]], tuple[str, ...]]]:
+    """Count each term's rows. A word that occurs nowhere is taken as the beginning of one, else as misspelt.
 
-    found: tuple[Found, ...]
-    total: int
-
-
-def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]]]]:
-    """Count each term's rows; a word that occurs nowhere is taken as the beginning of one."""
-    counts: dict[Table, list[int]] = {}
-    for table in _RANKED_ROWS:
-        counts[table] = yield from match_counts(table, [t.match for t in query.terms], _COUNT_CAP)
-    missing = [
-        i for i, term in enumerate(query.terms)
+    The last value says what was taken for what.
+    """
+    counts = yield from _counted(query.terms)
+    terms = list(query.terms)
+    begun = [
+        i for i, term in enumerate(terms)
         if term.prefix and term.prefix != term.match and not any(counts[table][i] for table in counts)
     ]  # fmt: skip
-    terms = list(query.terms)
-    for i in missing:
+    for i in begun:
         terms[i] = replace(terms[i], match=terms[i].prefix or terms[i].match, prefix=None)
-    if missing:
-        for table in counts:
-            again = yield from match_counts(table, [terms[i].match for i in missing], _COUNT_CAP)
-            for i, rows in zip(missing, again, strict=True):
-                counts[table][i] = rows
+    yield from _count_again(terms, begun, counts)
+    unknown = [i for i in begun if not any(counts[table][i] for table in counts)]
+    corrected: list[tuple[str, tuple[str, ...]]] = []
+    changed: list[int] = []
+    for i in [i for i in unknown if may_be_misspelt(query.terms[i].word)][:MOST_WORDS]:
+        found = yield from nearest(query.terms[i].word)
+        if found:
+            corrected.append((terms[i].shown, found))
+            terms[i] = replace(terms[i], match=one_of(found), start=stem_start(found[0]), shown=found[0])
+            changed.append(i)
+    yield from _count_again(terms, changed, counts)
     weighed = {
         table: [Weighed(term, rows) for term, rows in zip(terms, counts[table], strict=True) if rows]
         for table in counts
     }
-    return replace(query, terms=tuple(terms)), weighed
+    return replace(query, terms=tuple(terms)), weighed, tuple(said(corrected))
 
 
-def candidates(
-    table: Table, query: Query, weighed: Sequence[Weighed], table_rows: int, scope: Scope, limit: int
-) -> Plan[Candidates]:
-    """The best rows of one table for a weighed query."""
+def _counted(terms: Sequence[Term]) -> Plan[dict[Table, list[int]]]:
+    counts: dict[Table, list[int]] = {}
+    for table in _RANKED_ROWS:
+        counts[table] = yield from match_counts(table, [t.match for t in terms], _COUNT_CAP)
+    return counts
+
+
+def _count_again(terms: Sequence[Term], which: Sequence[int], counts: dict[Table, list[int]]) -> Plan[None]:
+    if which:
+        again = yield from _counted([terms[i] for i in which])
+        for table, rows in again.items():
+            for i, count in zip(which, rows, strict=True):
+                counts[table][i] = count
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The terms of a query that count in one table, rarest first, and what bounds the rows that are ranked.
+
+    pivots: at least one of them must match, none when all terms fit. bound: rows that are ranked, at most. is_over: do
+    the terms reach more, so that only the newest count?
+    """
+
+    terms: tuple[Weighed, ...]
+    pivots: tuple[Term, ...]
+    bound: int
+    is_over: bool
+
+    @property
+    def all(self) -> tuple[Term, ...]:
+        return tuple(w.term for w in self.terms)
+
+
+def choose(table: Table, weighed: Sequence[Weighed], table_rows: int) -> Chosen:
+    """Which terms are scored, and which of them are required."""
     terms = _scored(weighed, table_rows)
-    if not terms and not query.required:
-        return Candidates((), 0)
     bound = _RANKED_ROWS[table]
     pivots, reach = _pivots(terms, bound)
-    match = expression(query, [w.term for w in terms], [w.term for w in pivots])
-    from_row = 0
-    if reach > bound and table == "observation":
-        from_row = yield from nth_newest_row(table, match, scope, bound)
-    found = yield from best_rows(table, match, scope, limit, from_row)
-    total = yield from scope_count(table, match, scope, COUNTED)
-    return Candidates(tuple(found), total)
+    return Chosen(tuple(terms), tuple(w.term for w in pivots), bound, reach > bound)
 
 
 def _scored(weighed: Sequence[Weighed], table_rows: int) -> list[Weighed]:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 
 from aimemory.index.words import SPACELESS, WORD, camel_parts, fold, pairs
 from aimemory.recall.words import STOP_WORDS, says_something, stem_start
@@ -19,6 +20,9 @@ _TYPED_CHARS = 200
 _TYPED_WORDS = 6
 _PHRASE_WORDS = 16
 _PREFIX_CHARS = 3
+_MAX_PAIRS = 64
+
+_FORMS = "forms : "
 
 _QUOTED = re.compile(r'["“”]([^"“”]*)["“”]')
 _EXCLUDED = re.compile(r"(?:(?<=\s)|^)-([a-z]{3,})(?=\s|$)")
@@ -39,15 +43,29 @@ class Term:
     start: str
     prefix: str | None = None
 
+    @property
+    def is_word(self) -> bool:
+        """One word or pair of characters, neither a phrase nor a beginning?"""
+        return bool(self.start) and not self.match.endswith(("*", ")"))
+
+    @property
+    def word(self) -> str:
+        """The word as the index folds it, if this is one."""
+        return self.match.removeprefix(_FORMS).strip('"')
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """terms: any may match, the more the better. required: all must match. excluded: none may."""
+    """terms: any may match, the more the better. required: all must match. excluded: none may.
+
+    pairs: neighbouring words as written, as expressions: text that has them says the same thing in the same words.
+    """
 
     text: str
     terms: tuple[Term, ...] = ()
     required: tuple[Term, ...] = ()
     excluded: tuple[Term, ...] = ()
+    pairs: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -70,11 +88,12 @@ def parse(text: str) -> Query:
     rest = _QUOTED.sub(" ", text)
     if not _is_typed(text, rest):
         optional = [replace(t, start="") for t in phrases]
-        return Query(text, _different((*_terms(text), *optional)))
+        return Query(text, _different((*_terms(text), *optional)), pairs=_pairs(text))
     without = _EXCLUDED.sub(" ", rest)
     if not phrases and not _terms(without):
-        return Query(text, _terms(rest))
-    return Query(text, _terms(without), tuple(phrases), tuple(_word(w, w) for w in _EXCLUDED.findall(rest)))
+        return Query(text, _terms(rest), pairs=_pairs(rest))
+    excluded = tuple(_word(w, w) for w in _EXCLUDED.findall(rest))
+    return Query(text, _terms(without), tuple(phrases), excluded, _pairs(without))
 
 
 def _is_typed(text: str, beside_quotes: str) -> bool:
@@ -99,17 +118,53 @@ def expression(query: Query, terms: Sequence[Term], pivots: Sequence[Term] = ())
 
     pivots: of the terms those that at least one must match, where all of them together would match too many rows.
     """
-    parts = [term.match for term in query.required]
-    if pivots:
-        parts.append(any_of(pivots))
+    parts = [any_of(pivots)] if pivots else []
     if terms:  # the phrases again, so that a row with nothing but them stays
         parts.append(any_of((*query.required, *terms)))
-    matched = " AND ".join(f"({part})" for part in parts)
+    return required(query, parts)
+
+
+def required(query: Query, parts: Iterable[str]) -> str:
+    """All of these expressions, and what the query requires, without what it excludes."""
+    matched = " AND ".join(f"({part})" for part in (*(term.match for term in query.required), *parts))
     return f"({matched}) NOT ({any_of(query.excluded)})" if query.excluded else matched
+
+
+def nearby(terms: Sequence[Term], distance: int) -> str:
+    """Any two of the terms within so many words; empty when there are no two that can be looked for so."""
+    out: list[str] = []
+    for column in ("", _FORMS):
+        words = [
+            t.match.removeprefix(column) for t in terms if t.is_word and t.match.startswith(_FORMS) == bool(column)
+        ]
+        out += [f"{column}NEAR({a} {b}, {distance})" for a, b in combinations(words, 2)]
+    return " OR ".join(out)
+
+
+def about_file(name: str) -> str | None:
+    """The expression for a path or a part of one, its words in a row; None when it has none."""
+    words = [fold(word) for word in WORD.findall(unicodedata.normalize("NFKC", _BROKEN.sub(" ", name)))]
+    return _quote(" ".join(words[-_PHRASE_WORDS:])) if words else None
 
 
 def any_of(terms: Iterable[Term]) -> str:
     return " OR ".join(term.match for term in terms)
+
+
+def one_of(words: Sequence[str]) -> str:
+    """The expression for any of these words, of which none has a quote in it."""
+    return _quote(words[0]) if len(words) == 1 else f"({' OR '.join(_quote(word) for word in words)})"
+
+
+def in_field(terms: Iterable[Term], forms: str | None) -> str:
+    """The terms for a table of one field; `forms` names its column of other forms, None leaves out what needs one."""
+    words = []
+    for term in terms:
+        if not term.match.startswith(_FORMS):
+            words.append(term.match)
+        elif forms:
+            words.append(f"{forms} : {term.match.removeprefix(_FORMS)}")
+    return " OR ".join(words)
 
 
 def _terms(text: str) -> tuple[Term, ...]:
@@ -120,6 +175,26 @@ def _terms(text: str) -> tuple[Term, ...]:
             break
     saying = [term for term in found if not term.start or says_something(term.start)]
     return _different(_stemmed(term) for term in saying or found)
+
+
+def _pairs(text: str) -> tuple[str, ...]:
+    """Every two neighbouring words, unless both are function words; of runs without spaces every three characters."""
+    pairs_: dict[str, None] = {}
+    before = ""
+    for word in WORD.findall(unicodedata.normalize("NFKC", text)):
+        if len(pairs_) >= _MAX_PAIRS:
+            break
+        if runs := SPACELESS.findall(word):
+            before = ""
+            for run in runs:
+                pieces = pairs(run)[:-1]
+                pairs_.update((f"forms : {_quote(f'{a} {b}')}", None) for a, b in pairwise(pieces))
+            continue
+        word = fold(word)
+        if before and not (before in STOP_WORDS and word in STOP_WORDS):
+            pairs_[_quote(f"{before} {word}")] = None
+        before = word
+    return tuple(pairs_)
 
 
 def _of_joined(joined: str) -> list[Term]:

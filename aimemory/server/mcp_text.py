@@ -31,7 +31,7 @@ def search_text(found: Found) -> str:
     answer = found.answer
     head = [_project_line(found.project, found.project_how)]
     if answer.loosened:
-        head.append(f"Nothing matched the query as written: {_line(answer.loosened, 300)}")
+        head.append(f"Not quite as written: {_line(answer.loosened, 300)}")
     head += [_line(note, 300) for note in answer.notes[:3]]
     if not answer.hits:
         return "\n".join([*head, "No results. Try fewer or other words, or another project."])

@@ -76,13 +76,15 @@ class Api:
     async def search(self, request: Request) -> Response:
         given = await json_body(request, {
             "query": str, "project": str, "cwd": str, "kind": str, "limit": int, "cursor": str, "harness": str,
-            "session": str, "since": str, "until": str, "observations": bool, "after": int,
+            "session": str, "since": str, "until": str, "file": str, "workspace": str, "observations": bool,
+            "after": int,
         })  # fmt: skip
         found = await self._memory.search(
             query=given.get("query", ""), caller=Caller(cwd=given.get("cwd")), project=given.get("project"),
             kind=given.get("kind"), limit=given.get("limit", 10), cursor=given.get("cursor"),
             harness=given.get("harness"), session=given.get("session"), since=given.get("since"),
-            until=given.get("until"), include_observations=given.get("observations", True), after=given.get("after", 0),
+            until=given.get("until"), file=given.get("file"), workspace=given.get("workspace"),
+            include_observations=given.get("observations", True), after=given.get("after", 0),
         )  # fmt: skip
         return JSONResponse(dataclasses.asdict(found))
 

@@ -27,8 +27,9 @@ from aimemory.index.events import (
     unclosed_sessions,
     written,
 )
+from aimemory.index.ranked import Ask, signals
 from aimemory.index.read import read
-from aimemory.index.search import Scope, best_rows
+from aimemory.index.search import Scope
 from aimemory.journal.lines import Line
 from aimemory.model.process import Process
 
@@ -57,7 +58,8 @@ def test_a_key_that_is_known_is_stored_once_in_the_full_text_index_as_well(
     apply_lines(db, [observed(1, key="same", prompt="zebra"), observed(2, key="same", id="id2", prompt="zebra")])
     apply_lines(db, [observed(3, key="same", id="id3", prompt="zebra")])
 
-    assert [found.row for found in read(db, best_rows("observation", '"zebra"', Scope(), 10))] == [1]
+    found = read(db, signals("observation", [Ask("words", "observation_fts", '"zebra"')], Scope()))
+    assert list(found["words"]) == [1]
     assert read(db, counts())["observations"] == 1
     row = read(db, session("s1"))
     assert row is not None and row.tools == 1

@@ -21,8 +21,9 @@ from aimemory.index.pages import (
     touch_pages,
     upsert_pages,
 )
+from aimemory.index.ranked import Ask, signals
 from aimemory.index.read import read
-from aimemory.index.search import Scope, best_rows
+from aimemory.index.search import Scope
 from aimemory.model.ids import PageId, ProjectId, Version
 from aimemory.privacy import Sanitized
 
@@ -30,7 +31,7 @@ PageOf = Callable[..., Sanitized[PageRow]]
 
 
 def _matching(db: sqlite3.Connection, word: str) -> list[str]:
-    rows = [found.row for found in read(db, best_rows("page", f'"{word}"', Scope(), 50))]
+    rows = read(db, signals("page", [Ask("words", "page_fts", f'"{word}"')], Scope()))["words"]
     return sorted(db.execute("select path from page where n = ?", (row,)).fetchone()[0] for row in rows)
 
 

@@ -6,7 +6,8 @@ import string
 import pytest
 
 from aimemory.index.read import read
-from aimemory.index.search import Scope, best_rows
+from aimemory.index.search import Scope, scope_count
+from aimemory.recall.answer import Request, search
 from aimemory.recall.query import MAX_TERMS, any_of, expression, parse
 from aimemory.recall.words import stem_start
 
@@ -25,12 +26,17 @@ ODD_QUERIES = [
 @pytest.mark.parametrize("text", ODD_QUERIES, ids=range(len(ODD_QUERIES)))
 def test_any_text_is_a_query_that_the_index_accepts(store, text: str) -> None:  # type: ignore[no-untyped-def]
     store.page("a.md", "some text")
+    store.page("same.md", text.encode(errors="replace").decode())
+    store.observation(prompt="some text")
+    store.observation(prompt=text.encode(errors="replace").decode())
     query = parse(text)
 
     assert len(query.terms) <= MAX_TERMS
+    answer = read(store.db, search(Request(text)))
+    assert query.is_empty or any(hit.path == "same.md" for hit in answer.hits)
     if not query.is_empty:
         for table in ("page", "observation"):
-            read(store.db, best_rows(table, expression(query, query.terms, query.terms[:1]), Scope(), 5))
+            read(store.db, scope_count(table, expression(query, query.terms, query.terms[:1]), Scope(), 5))
 
 
 def test_random_text_is_a_query_too(store) -> None:  # type: ignore[no-untyped-def]
@@ -38,9 +44,7 @@ def test_random_text_is_a_query_too(store) -> None:  # type: ignore[no-untyped-d
     alphabet = string.printable + "éß飞书กくअ\u0301\u200d\ufeff🦓" + '"-()*:^' * 5
     store.page("a.md", "some text")
     for _ in range(300):
-        query = parse("".join(chance.choices(alphabet, k=chance.randint(0, 40))))
-        if not query.is_empty:
-            read(store.db, best_rows("page", expression(query, query.terms), Scope(), 5))
+        read(store.db, search(Request("".join(chance.choices(alphabet, k=chance.randint(0, 40))))))
 
 
 def test_function_words_are_left_out_unless_there_is_nothing_else() -> None:

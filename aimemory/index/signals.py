@@ -1,0 +1,68 @@
+"""The full-text tables behind single signals of ranking: one for each field that has a say of its own.
+
+bm25 of one table divides by the length of the whole row, also where other columns weigh nothing, so a short field is
+only judged fairly in a table that holds nothing else. `exact` is the text without stemming.
+"""
+
+from typing import Literal
+
+Signal = Literal["title", "exact", "paths", "idents"]
+
+CATEGORIES = "remove_diacritics 2 categories 'L* N* Co M*'"
+"""Marks count as part of a word (`M*`), else Indic and Thai words fall into single letters."""
+
+STEMMED = f"porter unicode61 {CATEGORIES}"
+_AS_WRITTEN = f"unicode61 {CATEGORIES}"
+
+COLUMNS: dict[Signal, tuple[str, ...]] = {
+    "title": ("title", "title_forms"),
+    "exact": ("title", "body"),
+    "paths": ("paths",),
+    "idents": ("idents",),
+}
+"""Columns of `page_text` that each table holds."""
+
+TABLES = tuple(f"page_{signal}_fts" for signal in COLUMNS)
+
+
+def _table(signal: Signal) -> str:
+    tokenize = _AS_WRITTEN if signal == "exact" else STEMMED
+    return f"""create virtual table page_{signal}_fts using fts5(
+    {", ".join(COLUMNS[signal])}, content='page_text', content_rowid='n', tokenize="{tokenize}");"""
+
+
+def _put(signal: Signal) -> str:
+    columns = COLUMNS[signal]
+    return f"""insert into page_{signal}_fts(rowid, {", ".join(columns)})
+        values (new.n, {", ".join(f"new.{c}" for c in columns)});"""
+
+
+def _take(signal: Signal) -> str:
+    table, columns = f"page_{signal}_fts", COLUMNS[signal]
+    return f"""insert into {table}({table}, rowid, {", ".join(columns)})
+        values ('delete', old.n, {", ".join(f"old.{c}" for c in columns)});"""
+
+
+_NEWLINE = "\n    "
+DDL = f"""
+{_NEWLINE.join(_table(signal) for signal in COLUMNS)}
+
+create virtual table page_word using fts5vocab('page_exact_fts', 'row');
+create virtual table observation_word using fts5vocab('observation_fts', 'row');
+
+create trigger page_signals_in after insert on page_text begin
+    {_NEWLINE.join(_put(signal) for signal in COLUMNS)}
+end;
+create trigger page_signals_out after delete on page_text begin
+    {_NEWLINE.join(_take(signal) for signal in COLUMNS)}
+end;
+create trigger page_signals_change after update on page_text begin
+    {_NEWLINE.join(_take(signal) for signal in COLUMNS)}
+    {_NEWLINE.join(_put(signal) for signal in COLUMNS)}
+end;
+"""
+"""External content, as in `schema`: a change hands FTS5 the old text.
+
+`page_word`, `observation_word`: the words themselves, views of the index without storage; of pages as written, of
+events stemmed, since they have no other.
+"""

@@ -1,0 +1,27 @@
+"""Why a hit stands where it does, in one sentence. Pure."""
+
+from collections.abc import Sequence
+
+_SAYS = {
+    "words": "how often and how rare the words are",
+    "phrases": "words in the same order",
+    "near": "words close together",
+    "cover": "how many of the words it has",
+    "exact": "words in exactly this form",
+    "title": "words in the title",
+    "paths": "words in the paths",
+    "idents": "words in identifiers",
+    "context": "what stands around it",
+    "who": "the agent, tool or kind that was named",
+    "date": "the date that was named",
+}
+_MOST = 2
+
+
+def because(what: str, shares: Sequence[tuple[str, float]]) -> str:
+    """What matched, and the two signals beside the plain words that gave most to the score."""
+    more = sorted(((share, name) for name, share in shares if name != "words" and share > 0), reverse=True)
+    said = [_SAYS[name] for _, name in more[:_MOST] if name in _SAYS]
+    counts = f"; for its place count most {' and '.join(said)}" if said else ""
+    outdated = "; marked as superseded" if any(name == "superseded" for name, _ in shares) else ""
+    return f"{what}{counts}{outdated}"

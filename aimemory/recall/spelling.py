@@ -1,0 +1,65 @@
+"""Words that occur nowhere: the nearest words of the index's own vocabulary. Pure but for the plan."""
+
+from collections.abc import Iterable
+
+from aimemory.index.read import Plan
+from aimemory.index.vocabulary import words_beginning
+
+MOST_WORDS = 3
+"""So many misspelt words of one query are looked up; each costs a walk over the words that begin alike."""
+
+_SHORTEST = 4
+_LONG = 8
+_BEGINNING = 2
+_ALTERNATIVES = 2
+
+
+def may_be_misspelt(word: str) -> bool:
+    """Letters only and long enough that one wrong letter doesn't make it another word."""
+    return word.isalpha() and word.isascii() and len(word) >= _SHORTEST
+
+
+def nearest(word: str) -> Plan[tuple[str, ...]]:
+    """The words of the index that differ least, commonest first, at most two; none where nothing is near.
+
+    One wrong, missing, added or exchanged letter, two in words of eight letters and more. The first two letters must
+    be right, or exchanged.
+    """
+    allowed = 2 if len(word) >= _LONG else 1
+    beginnings = dict.fromkeys((word[:_BEGINNING], word[1] + word[0]))
+    found: list[tuple[int, int, str]] = []
+    for beginning in beginnings:
+        for known, rows in (yield from words_beginning(beginning, len(word) - allowed, len(word) + allowed)):
+            distance = edits(word, known, allowed)
+            if 0 < distance <= allowed:
+                found.append((distance, -rows, known))
+    found.sort()
+    return tuple(known for distance, _, known in found if distance == found[0][0])[:_ALTERNATIVES]
+
+
+def edits(a: str, b: str, most: int) -> int:
+    """How many letters must be changed, added, taken out or exchanged with the next to make one of the other.
+
+    Counts up to `most`; anything beyond is `most` + 1.
+    """
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, last, row = row, before, [i]
+        for j, y in enumerate(b, 1):
+            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)
+
+
+def said(words: Iterable[tuple[str, tuple[str, ...]]]) -> list[str]:
+    """What was taken for what, one sentence each."""
+    return [
+        f"'{typed}' occurs nowhere; taken as {' or '.join(repr(word) for word in taken)}." for typed, taken in words
+    ]
