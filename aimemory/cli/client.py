@@ -157,7 +157,7 @@ def wait_until_down(config: Config, limit_s: float) -> bool:
 
 def _with_query(path: str, query: Mapping[str, object]) -> str:
     given = {name: value for name, value in query.items() if value is not None and value != ()}
-    return f"{path}?{urlencode(given, doseq=True)}" if given else path
+    return f"{path}?{urlencode(given, doseq=True, errors='surrogateescape')}" if given else path
 
 
 def _head(file: Any) -> tuple[int, dict[str, str]]:

@@ -59,7 +59,8 @@ def hook(harness: str, event: str) -> None:
     client.ensure_daemon()
     body = sys.stdin.buffer.read()
     query = urlencode(
-        {"harness": harness, "event": event, "at": time.time_ns(), "pid": os.getpid(), "cwd": here() or ""}
+        {"harness": harness, "event": event, "at": time.time_ns(), "pid": os.getpid(), "cwd": here() or ""},
+        errors="surrogateescape",
     )
     print_json(client.post_raw(f"/hook?{query}", body))
 

@@ -103,6 +103,10 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         found.append(parts.purge.problem)
     if parts.pages.last.problem:
         found.append(parts.pages.last.problem)
+    if names := parts.pages.last.nameless:
+        found.append(
+            f"Names that are no UTF-8 are no pages, and are not committed: {', '.join(names[:5])}. Rename them."
+        )
     found += [_held(path, kinds) for path, kinds in parts.pages.held.items()]
     found += _conflicts(parts)
     if state.usage is not None and (problem := state.usage.warning()):

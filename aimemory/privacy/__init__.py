@@ -8,6 +8,7 @@ from aimemory.privacy.caps import cap_text, cap_tree
 from aimemory.privacy.rules import DEFAULT, RuleSet, put_in_force
 from aimemory.privacy.sanitize import sanitize, sanitize_payload, sanitize_tree
 from aimemory.privacy.sanitized import Sanitized
+from aimemory.privacy.scrub import repair
 
 __all__ = [
     "DEFAULT",
@@ -16,6 +17,7 @@ __all__ = [
     "cap_text",
     "cap_tree",
     "put_in_force",
+    "repair",
     "sanitize",
     "sanitize_payload",
     "sanitize_tree",

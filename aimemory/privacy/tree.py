@@ -47,9 +47,12 @@ def plain_copy(value: "Json", depth: int = 0) -> "Json":
     if depth > MAX_DEPTH:
         return DEPTH_MARK if isinstance(value, (dict, list, tuple)) else value
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else _key(key): plain_copy(item, depth + 1) for key, item in value.items()}
+        return {
+            key if isinstance(key, str) else _key(key): item if type(item) is str else plain_copy(item, depth + 1)
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [plain_copy(item, depth + 1) for item in value]
+        return [item if type(item) is str else plain_copy(item, depth + 1) for item in value]
     return value
 
 

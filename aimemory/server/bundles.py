@@ -3,11 +3,12 @@
 import dataclasses
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from aimemory.api.bundles import Bundles
 from aimemory.errors import UserError
+from aimemory.server.answer import JsonAnswer
 from aimemory.server.request import CALLER, caller_of, json_body
 
 
@@ -26,7 +27,7 @@ class BundlesApi:
     async def export(self, request: Request) -> Response:
         given = await json_body(request, {"project": str, "all": bool})
         found = await self._bundles.export(project=given.get("project", ""), everything=given.get("all", False))
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def take_in(self, request: Request) -> Response:
         given = await json_body(
@@ -39,4 +40,4 @@ class BundlesApi:
             project=given.get("project", ""), bundle=given.get("bundle", ""), paths=given.get("paths", []), texts=texts,
             caller=caller_of(request, given), apply=given.get("apply", False),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))

@@ -3,11 +3,12 @@
 import dataclasses
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from aimemory.api.conflicts import ConflictCopies
-from aimemory.server.request import json_body
+from aimemory.server.answer import JsonAnswer
+from aimemory.server.request import json_body, query_of
 
 
 class ConflictsApi:
@@ -24,17 +25,17 @@ class ConflictsApi:
 
     async def conflicts(self, request: Request) -> Response:
         """All, or with `conflict=ID` one with its text and diff; `settled=1` also those that were written anew."""
-        q = request.query_params
+        q = query_of(request)
         if name := q.get("conflict"):
-            return JSONResponse(dataclasses.asdict(await self._conflicts.get(name)))
+            return JsonAnswer(dataclasses.asdict(await self._conflicts.get(name)))
         found = self._conflicts.listed(with_settled=q.get("settled") == "1")
-        return JSONResponse({"conflicts": [dataclasses.asdict(copy) for copy in found]})
+        return JsonAnswer({"conflicts": [dataclasses.asdict(copy) for copy in found]})
 
     async def drop(self, request: Request) -> Response:
         """Body: `conflicts`, a list of ids (none: all), and `apply`."""
         given = await json_body(request, {"conflicts": list, "apply": bool})
         names = [str(name) for name in given.get("conflicts", ())]
         found = await self._conflicts.drop(names, apply=given.get("apply", False))
-        return JSONResponse(
+        return JsonAnswer(
             {"conflicts": [dataclasses.asdict(copy) for copy in found], "applied": given.get("apply", False)}
         )

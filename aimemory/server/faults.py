@@ -4,10 +4,11 @@ import logging
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from aimemory.errors import AimemoryError, Busy, Conflict
+from aimemory.server.answer import JsonAnswer
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ def error_response(error: AimemoryError) -> Response:
         headers["retry-after"] = str(error.retry_after_s)
     if error.http_status == 401:
         headers["www-authenticate"] = "Bearer"
-    return JSONResponse({"error": body}, status_code=error.http_status, headers=headers)
+    return JsonAnswer({"error": body}, status_code=error.http_status, headers=headers)
 
 
 async def send_error(scope: Scope, receive: Receive, send: Send, error: AimemoryError) -> None:
@@ -40,11 +41,11 @@ async def on_http(request: Request, error: Exception) -> Response:
     """Exception handler for what the router itself refuses: no such path, no such method."""
     assert isinstance(error, HTTPException)
     body = {"error": {"type": "NotFound" if error.status_code == 404 else "UserError", "message": str(error.detail)}}
-    return JSONResponse(body, status_code=error.status_code, headers=error.headers)
+    return JsonAnswer(body, status_code=error.status_code, headers=error.headers)
 
 
 async def on_bug(request: Request, error: Exception) -> Response:
     """Exception handler for everything else: a traceback in the log, no detail on the wire."""
     log.error("unhandled error", exc_info=error, extra={"route": request.url.path})
     message = "The daemon met a fault of its own; its log has the details."
-    return JSONResponse({"error": {"type": "Bug", "message": message}}, status_code=500)
+    return JsonAnswer({"error": {"type": "Bug", "message": message}}, status_code=500)

@@ -3,11 +3,12 @@
 import dataclasses
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from aimemory.api.forget import Forget
 from aimemory.errors import UserError
+from aimemory.server.answer import JsonAnswer
 from aimemory.server.request import CALLER, caller_of, json_body
 
 
@@ -38,19 +39,19 @@ class ForgetApi:
             apply=given.get("apply", False), history=given.get("history", False),
             backups=given.get("backups", False), pages=given.get("pages", False),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def rescan(self, request: Request) -> Response:
         given = await json_body(request, {"apply": bool, "history": bool, **CALLER})
         found = await self._forget.rescan(
             caller=caller_of(request, given), apply=given.get("apply", False), history=given.get("history", False)
         )
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def retention(self, request: Request) -> Response:
         given = await json_body(request, {"apply": bool, **CALLER})
         found = await self._forget.retain(caller=caller_of(request, given), apply=given.get("apply", False))
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def accept(self, request: Request) -> Response:
         given = await json_body(request, {"page": str, "project": str, **CALLER})
@@ -59,4 +60,4 @@ class ForgetApi:
         found = await self._forget.accept(
             page=given["page"], caller=caller_of(request, given), project=given.get("project")
         )
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))

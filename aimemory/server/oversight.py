@@ -3,14 +3,15 @@
 import dataclasses
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from aimemory.api.audit import Audit
 from aimemory.api.capture import CaptureFace
 from aimemory.errors import UserError
 from aimemory.privacy import sanitize_tree
-from aimemory.server.request import json_body, whole_number
+from aimemory.server.answer import JsonAnswer
+from aimemory.server.request import json_body, query_of, whole_number
 
 
 class OversightApi:
@@ -27,13 +28,13 @@ class OversightApi:
         ]
 
     async def listed(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         found = await self._audit.listed(
             since=q.get("since"), until=q.get("until"), actor=q.get("actor"), session=q.get("session"),
             project=q.get("project"), kind=q.get("kind"), limit=whole_number(q.get("limit"), "limit", 50),
             cursor=q.get("cursor"),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def explain(self, request: Request) -> Response:
         """What is asked goes through the privacy boundary first, as an event does; so does the answer."""
@@ -48,4 +49,4 @@ class OversightApi:
             command=clean.get("command"), tool=clean.get("tool"), arguments=clean.get("input"),
             output=clean.get("output"),
         )  # fmt: skip
-        return JSONResponse(sanitize_tree(dataclasses.asdict(found)).value)
+        return JsonAnswer(sanitize_tree(dataclasses.asdict(found)).value)

@@ -3,7 +3,7 @@
 import dataclasses
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from aimemory.api.refile import Refile
@@ -11,8 +11,9 @@ from aimemory.api.repair import Repair
 from aimemory.api.undo import Undoing
 from aimemory.errors import UserError
 from aimemory.model.answers import Caller
+from aimemory.server.answer import JsonAnswer
 from aimemory.server.listen import peer_of
-from aimemory.server.request import CALLER, caller_of, json_body, whole_number
+from aimemory.server.request import CALLER, caller_of, json_body, query_of, whole_number
 
 
 class RepairApi:
@@ -45,7 +46,7 @@ class RepairApi:
             page=given.get("page", ""), text=given.get("text", ""), version=given["version"],
             caller=caller_of(request, given), project=given.get("project"),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(written))
+        return JsonAnswer(dataclasses.asdict(written))
 
     async def field(self, request: Request) -> Response:
         """Body: `key`, and `value` or `values`; with neither the field is removed."""
@@ -58,7 +59,7 @@ class RepairApi:
             value=given.get("value") if values is None else [str(one) for one in values],
             caller=caller_of(request, given), project=given.get("project"),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(written))
+        return JsonAnswer(dataclasses.asdict(written))
 
     async def delete(self, request: Request) -> Response:
         given = await json_body(
@@ -68,7 +69,7 @@ class RepairApi:
             page=given.get("page", ""), version=given.get("version"), apply=given.get("apply", False),
             lose=given.get("lose", False), caller=caller_of(request, given), project=given.get("project"),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(plan))
+        return JsonAnswer(dataclasses.asdict(plan))
 
     async def undelete(self, request: Request) -> Response:
         given = await json_body(request, {"page": str, "version": str, "project": str, **CALLER})
@@ -76,7 +77,7 @@ class RepairApi:
             page=given.get("page", ""), version=given.get("version"), caller=caller_of(request, given),
             project=given.get("project"),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(written), status_code=201 if written.created else 200)
+        return JsonAnswer(dataclasses.asdict(written), status_code=201 if written.created else 200)
 
     async def undo(self, request: Request) -> Response:
         given = await json_body(request, {"session": str, "apply": bool, "cwd": str})
@@ -86,7 +87,7 @@ class RepairApi:
             session=given["session"], apply=given.get("apply", False),
             caller=Caller(cwd=given.get("cwd"), peer=peer_of(request.scope)),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def rename(self, request: Request) -> Response:
         given = await json_body(request, {"project": str, "name": str, "apply": bool, "links": bool, **CALLER})
@@ -96,7 +97,7 @@ class RepairApi:
             project=given["project"], name=given["name"], apply=given.get("apply", False),
             links=given.get("links", False), caller=caller_of(request, given),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def move_session(self, request: Request) -> Response:
         given = await json_body(request, {"moved": str, "project": str, "apply": bool, **CALLER})
@@ -106,7 +107,7 @@ class RepairApi:
             session=given["moved"], project=given["project"], apply=given.get("apply", False),
             caller=caller_of(request, given),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def merge(self, request: Request) -> Response:
         given = await json_body(request, {"project": str, "into": str, "apply": bool, **CALLER})
@@ -116,7 +117,7 @@ class RepairApi:
             project=given["project"], into=given["into"], apply=given.get("apply", False),
             caller=caller_of(request, given),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def unmerge(self, request: Request) -> Response:
         given = await json_body(request, {"project": str, "apply": bool, **CALLER})
@@ -125,13 +126,13 @@ class RepairApi:
         found = await self._refile.unmerge_project(
             project=given["project"], apply=given.get("apply", False), caller=caller_of(request, given)
         )
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def history(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         found = await self._repair.history(
             page=q.get("page", ""), caller=Caller(cwd=q.get("cwd")), project=q.get("project"),
             limit=whole_number(q.get("limit"), "limit", 20),
             diff=whole_number(q.get("diff"), "diff", 0) if q.get("diff") else None,
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))

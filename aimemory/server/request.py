@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
@@ -11,6 +12,9 @@ from aimemory.server.hook import read_body
 from aimemory.server.listen import peer_of
 
 CALLER: dict[str, type] = {"cwd": str, "harness": str, "session": str}
+_PATHS = ("cwd",)
+"""Fields that name a directory of this machine. Paths are bytes: what is no UTF-8 in one stays as `os.fsdecode` gives
+it. Every other text is repaired here, since no name of ours and nothing that is stored holds half a character."""
 
 
 def caller_of(request: Request, given: dict[str, Any]) -> Caller:
@@ -29,7 +33,11 @@ async def json_body(request: Request, fields: dict[str, type]) -> dict[str, Any]
     if not isinstance(given, dict):
         raise UserError("The body must be a JSON object.")
     problems = [f"{name} is not a known field" for name in given if name not in fields]
-    kept = {name: value for name, value in given.items() if value is not None and name in fields}
+    kept = {
+        name: value if name in _PATHS else _repaired(value)
+        for name, value in given.items()
+        if value is not None and name in fields
+    }
     problems += [
         f"{name} must be {fields[name].__name__}"
         for name, value in kept.items()
@@ -38,6 +46,26 @@ async def json_body(request: Request, fields: dict[str, type]) -> dict[str, Any]
     if problems:
         raise UserError("; ".join(problems) + f". Known fields: {', '.join(fields)}.")
     return kept
+
+
+def query_of(request: Request) -> dict[str, str]:
+    """The query's fields; of one that is there twice the last."""
+    raw = request.scope["query_string"].decode("latin-1")
+    pairs = parse_qsl(raw, keep_blank_values=True, errors="surrogateescape")
+    return {name: value if name in _PATHS else _whole(value) for name, value in pairs}
+
+
+def _whole(text: str) -> str:
+    """Without halves of characters; NUL stays, for a name with one is refused where it is used."""
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _repaired(value: Any) -> Any:
+    if isinstance(value, str):
+        return _whole(value)
+    if isinstance(value, dict):
+        return {_whole(name): _repaired(one) for name, one in value.items()}
+    return [_repaired(one) for one in value] if isinstance(value, list) else value
 
 
 def whole_number(text: str | None, name: str, default: int) -> int:

@@ -6,19 +6,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from aimemory.api import Memory
 from aimemory.errors import NotFound, UserError
 from aimemory.model.answers import Caller
+from aimemory.server.answer import JsonAnswer
 from aimemory.server.bundles import BundlesApi
 from aimemory.server.conflicts import ConflictsApi
 from aimemory.server.forget import ForgetApi
 from aimemory.server.listen import peer_of
 from aimemory.server.oversight import OversightApi
 from aimemory.server.repair import RepairApi
-from aimemory.server.request import CALLER, caller_of, json_body, whole_number
+from aimemory.server.request import CALLER, caller_of, json_body, query_of, whole_number
 
 Reindex = Callable[[], AsyncIterator[dict[str, Any]]]
 """Rebuilds the index and yields its progress."""
@@ -67,11 +68,11 @@ class Api:
         ]
 
     async def status(self, request: Request) -> Response:
-        return JSONResponse(await self._memory.status())
+        return JsonAnswer(await self._memory.status())
 
     async def doctor(self, request: Request) -> Response:
-        found = await self._memory.doctor(caller=Caller(cwd=request.query_params.get("cwd")))
-        return JSONResponse({"findings": found, "ok": all(one["level"] != "failure" for one in found)})
+        found = await self._memory.doctor(caller=Caller(cwd=query_of(request).get("cwd")))
+        return JsonAnswer({"findings": found, "ok": all(one["level"] != "failure" for one in found)})
 
     async def search(self, request: Request) -> Response:
         given = await json_body(request, {
@@ -86,24 +87,24 @@ class Api:
             until=given.get("until"), file=given.get("file"), workspace=given.get("workspace"),
             include_observations=given.get("observations", True), after=given.get("after", 0),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def recent(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         found = await self._memory.recent(
             caller=Caller(cwd=q.get("cwd")), project=q.get("project"), kind=q.get("kind"),
             limit=whole_number(q.get("limit"), "limit", 20), after=whole_number(q.get("after"), "after", 0),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def read(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         found = await self._memory.read_page(
             page=q.get("page", ""), caller=Caller(cwd=q.get("cwd")), project=q.get("project"),
             offset=whole_number(q.get("offset"), "offset", 0),
             max_chars=whole_number(q.get("max_chars"), "max_chars", 1 << 30),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def write(self, request: Request) -> Response:
         given = await json_body(request, {
@@ -116,84 +117,82 @@ class Api:
             path=given.get("path"),
             version=given.get("version"), tags=tuple(str(tag) for tag in given.get("tags", ())),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(written), status_code=201 if written.created else 200)
+        return JsonAnswer(dataclasses.asdict(written), status_code=201 if written.created else 200)
 
     async def page_links(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         found = await self._memory.links.of_page(
             page=q.get("page", ""), caller=Caller(cwd=q.get("cwd")), project=q.get("project")
         )
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def link_faults(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         found = await self._memory.links.faults(
             caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=whole_number(q.get("limit"), "limit", 100)
         )
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def brief(self, request: Request) -> Response:
-        q = request.query_params
-        return JSONResponse(
+        q = query_of(request)
+        return JsonAnswer(
             await self._memory.brief(
                 cwd=q.get("cwd"), project=q.get("project"), after=whole_number(q.get("after"), "after", 0)
             )
         )
 
     async def where(self, request: Request) -> Response:
-        return JSONResponse(
-            await self._memory.where(request.query_params.get("cwd"), request.query_params.get("project"))
-        )
+        return JsonAnswer(await self._memory.where(query_of(request).get("cwd"), query_of(request).get("project")))
 
     async def projects(self, request: Request) -> Response:
-        return JSONResponse({"projects": await self._memory.project_list()})
+        return JsonAnswer({"projects": await self._memory.project_list()})
 
     async def alias(self, request: Request) -> Response:
         given = await json_body(request, {"project": str, "alias": str})
         if not given.get("project") or not given.get("alias"):
             raise UserError("Give a project and an alias.")
-        return JSONResponse(await self._memory.project_alias(given["project"], given["alias"]))
+        return JsonAnswer(await self._memory.project_alias(given["project"], given["alias"]))
 
     async def sessions(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         if name := q.get("session"):
-            return JSONResponse(dataclasses.asdict(await self._memory.history.session_get(name)))
+            return JsonAnswer(dataclasses.asdict(await self._memory.history.session_get(name)))
         found, project, how = await self._memory.history.session_list(
             caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=whole_number(q.get("limit"), "limit", 20)
         )
-        return JSONResponse(
+        return JsonAnswer(
             {"sessions": [dataclasses.asdict(one) for one in found], "project": project, "project_how": how}
         )
 
     async def trail(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         steps, project, how = await self._memory.history.trail(
             caller=Caller(cwd=q.get("cwd")), project=q.get("project"), limit=whole_number(q.get("limit"), "limit", 20)
         )
-        return JSONResponse(
+        return JsonAnswer(
             {"steps": [dataclasses.asdict(step) for step in steps], "project": project, "project_how": how}
         )
 
     async def why(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         steps = await self._memory.history.why(
             caller=Caller(cwd=q.get("cwd")), about=q.get("about") or None, project=q.get("project")
         )
-        return JSONResponse({"steps": [dataclasses.asdict(step) for step in steps]})
+        return JsonAnswer({"steps": [dataclasses.asdict(step) for step in steps]})
 
     async def handoffs(self, request: Request) -> Response:
-        q = request.query_params
+        q = query_of(request)
         caller = Caller(cwd=q.get("cwd"))
         if name := q.get("handoff"):
             view, steps = await self._memory.handoffs.get(name, caller)
-            return JSONResponse(
+            return JsonAnswer(
                 {"handoff": dataclasses.asdict(view), "steps": [dataclasses.asdict(step) for step in steps]}
             )
         found = await self._memory.handoffs.listed(
             caller=caller, project=q.get("project"), state=q.get("state") or None,
             limit=whole_number(q.get("limit"), "limit", 20),
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(found))
+        return JsonAnswer(dataclasses.asdict(found))
 
     async def begin(self, request: Request) -> Response:
         given = await json_body(request, {
@@ -203,7 +202,7 @@ class Api:
             caller=caller_of(request, given), summary=given.get("summary", ""), next_steps=given.get("next_steps", ""),
             title=given.get("title", ""), to=given.get("to"), project=given.get("project"), by_hand=True,
         )  # fmt: skip
-        return JSONResponse(dataclasses.asdict(view), status_code=201)
+        return JsonAnswer(dataclasses.asdict(view), status_code=201)
 
     async def change(self, request: Request) -> Response:
         """`claim`, `release` or `cancel`."""
@@ -215,14 +214,14 @@ class Api:
         match request.path_params["action"]:
             case "claim":
                 view, text = await face.claim(caller=caller, handoff=handoff)
-                return JSONResponse({"handoff": dataclasses.asdict(view), "text": text})
+                return JsonAnswer({"handoff": dataclasses.asdict(view), "text": text})
             case "release":
                 view = await face.release(caller=caller, handoff=handoff)
             case "cancel":
                 view = await face.cancel(caller=caller, handoff=handoff, reason=given.get("reason", ""))
             case _:
                 raise NotFound("A handoff can be begun, claimed, released and cancelled.")
-        return JSONResponse({"handoff": dataclasses.asdict(view)})
+        return JsonAnswer({"handoff": dataclasses.asdict(view)})
 
     async def reindex(self, request: Request) -> Response:
         async def lines() -> AsyncIterator[bytes]:
@@ -232,8 +231,8 @@ class Api:
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
     async def mend(self, request: Request) -> Response:
-        return JSONResponse(await self._mend())
+        return JsonAnswer(await self._mend())
 
     async def stop(self, request: Request) -> Response:
         self._stop()
-        return JSONResponse({"stopping": True})
+        return JsonAnswer({"stopping": True})

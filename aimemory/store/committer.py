@@ -5,6 +5,7 @@ durable already, so a lost queue costs nothing: the next walk finds what HEAD la
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -242,9 +243,16 @@ class Committer:
         self._thread.shutdown(wait=True)
 
     def _not_overtaken(self, batch: list[Change]) -> list[Change]:
-        """In the thread: without what a person settled in a commit of his own while it waited for a merge to end."""
+        """In the thread: without what a person settled in a commit of his own while it waited for a merge to end, and
+        without deletions by hand of files that are there again, since a branch was switched and back meanwhile: what
+        came back has a change of its own, if HEAD lacks it."""
         old = self._open_repo().overtaken([(change.path, change.content, change.queued_ns) for change in batch])
-        return [change for number, change in enumerate(batch) if number not in old]
+        return [
+            change
+            for number, change in enumerate(batch)
+            if number not in old
+            and not (change.summary == DELETED_BY_HAND and os.path.lexists(self._root / change.path))
+        ]
 
     def _commit(self, group: list[Change]) -> bool:
         latest = {change.path: change.content for change in group}

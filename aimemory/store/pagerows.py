@@ -116,14 +116,11 @@ def take_pages(files: WikiFiles, key: bytes) -> Callable[[sqlite3.Connection, Ca
             forgotten.take(data)
         wanted = dict(db.execute("select path, version from accepted"))
         batch: list[Sanitized[PageRow]] = []
-        for count, (path, stat) in enumerate(sorted(found.items()), 1):
-            try:
-                raw, version = files.read(path)
-            except AimemoryError:  # gone since the walk, a link, too large
-                continue
+        # left out: what is gone since the walk, a link, too large
+        for count, (path, raw, version) in enumerate(files.read_each(sorted(found)), 1):
             if forgotten.is_file(path, version) and wanted.get(path) != forgotten.veil("file", path, version):
                 continue
-            batch.append(page_row(path, raw, stat, folders))
+            batch.append(page_row(path, raw, found[path], folders))
             if len(batch) == _BATCH:
                 upsert_pages(db, batch)
                 batch = []

@@ -52,12 +52,14 @@ _FEW = 20
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a walk found. by_hand: changes that no write of ours explains. problem: why the tree wasn't taken in."""
+    """What a walk found. by_hand: changes that no write of ours explains. problem: why the tree wasn't taken in.
+    nameless: what isn't read since its name is no UTF-8."""
 
     changed: int = 0
     removed: int = 0
     by_hand: int = 0
     problem: str | None = None
+    nameless: tuple[str, ...] = ()
 
 
 class Pages:
@@ -307,7 +309,7 @@ class Pages:
             found = await asyncio.to_thread(
                 scan, self._files.root, {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
             )
-            self.last = Reconciled(problem=found.problem)
+            self.last = Reconciled(problem=found.problem, nameless=found.nameless)
             if found.suspicious:
                 return self.last
             if len(found.removed) == len(known) > 0 and not (self._files.root / ".git").exists():
@@ -318,7 +320,7 @@ class Pages:
             by_hand = await self._take_in(seen, {**found.added, **found.changed})
             by_hand += await self._take_out(found.removed)
             self._served = asked
-            self.last = Reconciled(len(seen), len(found.removed), by_hand, found.problem)
+            self.last = Reconciled(len(seen), len(found.removed), by_hand, found.problem, found.nameless)
             return self.last
 
     async def look_at(self, paths: Collection[str]) -> None:
@@ -451,6 +453,10 @@ class Pages:
         for path in by_hand:
             self._commit(path, found[path][0], self._actor, EDITED_BY_HAND)
             self._on_edit(path, found[path][0])
+        for path, row in writes.items():
+            # put back as we wrote it, after a deletion or an edit by hand that git may have by now
+            if self._stands(path, None) == found[path][1]:  # else a newer write of ours is queued already
+                self._commit(path, found[path][0], Actor(row.user or self._actor.user, self._actor.machine), "Add")
         changed = [(path, raw) for path, (raw, _) in found.items() if path in by_hand or path in writes]
         if same:
             await self._projector.execute(lambda db: touch_pages(db, same))

@@ -8,13 +8,14 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 
 from aimemory import points
 from aimemory.datadir import TEMP_PREFIX, sync_fd
-from aimemory.errors import Conflict, NotFound, TooLarge, UserError
+from aimemory.errors import AimemoryError, Conflict, NotFound, TooLarge, UserError
 from aimemory.model.ids import Version, page_version
 from aimemory.privacy import Sanitized
 from aimemory.wiki.exchange import exchange, has_writer
@@ -53,6 +54,26 @@ class WikiFiles:
         if content is None:
             raise NotFound(f"There is no page {path} in the wiki. `aimemory search` finds it by its words.")
         return content, page_version(content)
+
+    def read_each(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes, Version]]:
+        """Path, bytes and token of each page that can be read; what `read` would refuse is left out.
+
+        Paths of one folder that follow each other cost one way down to it: half the time of a `read` each.
+        """
+        for _, some in groupby(paths, key=lambda path: path.rpartition("/")[0]):
+            among = list(some)
+            try:
+                with self._folder(among[0]) as (folder, _name):
+                    for path in among if folder is not None else ():
+                        assert folder is not None
+                        try:
+                            content = _read_at(path, folder, path.rpartition("/")[2])
+                        except AimemoryError:
+                            continue
+                        if content is not None:
+                            yield path, content, page_version(content)
+            except AimemoryError:  # a link or a file in a folder's place
+                continue
 
     def version(self, path: str) -> Version | None:
         """The version token of the file as it is now; None when there is none. Raises as `read` does."""

@@ -83,6 +83,9 @@ def _events(front_text: str) -> Iterator[_Event]:
     documents = depth = 0
     event: _Event
     for event in yaml.parse(front_text, Loader=_LOADER):
+        if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None:
+            yield event  # nearly all are such, and this is asked of every page of an index
+            continue
         line = event.start_mark.line
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1

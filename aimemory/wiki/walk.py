@@ -40,6 +40,7 @@ class Changes:
     """What a walk found: path → `Stat` to remember, for pages that are new or may have changed; and the pages gone.
 
     ignored_count: files and links that are no pages. problem: one sentence for `status`, or None.
+    nameless: what isn't read since its name is no UTF-8, as it can be printed.
     suspicious: the tree looks emptied by accident (unmounted, moved); `removed` is empty then.
     """
 
@@ -49,6 +50,7 @@ class Changes:
     ignored_count: int = 0
     suspicious: bool = False
     problem: str | None = None
+    nameless: tuple[str, ...] = ()
 
 
 def stat_of(found: os.stat_result, now_ns: int) -> Stat:
@@ -66,6 +68,7 @@ def scan(root: Path, known: Mapping[str, Stat]) -> Changes:
     walk = _Walk(known, time.time_ns())
     walk.run(str(root))
     unreadable = tuple(walk.unreadable)
+    nameless = tuple(sorted(map(_shown, walk.nameless)))
     gone = [path for path in known if path not in walk.seen]
     suspicious = not walk.seen and bool(known) and (len(known) > _MANY_PAGES or not root.is_dir())
     problem = None
@@ -75,7 +78,7 @@ def scan(root: Path, known: Mapping[str, Stat]) -> Changes:
         names = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in unreadable)[:5])
         problem = f"Folders of the wiki can't be read: {names}. Check their owner and mode."
     removed = () if suspicious else tuple(path for path in gone if not path.startswith(unreadable))
-    return Changes(walk.added, walk.changed, removed, walk.ignored, suspicious, problem)
+    return Changes(walk.added, walk.changed, removed, walk.ignored, suspicious, problem, nameless)
 
 
 def look(root: Path, paths: Iterable[str], known: Mapping[str, Stat]) -> Changes:
@@ -104,6 +107,7 @@ class _Walk:
         self.changed: dict[str, Stat] = {}
         self.seen: set[str] = set()
         self.unreadable: list[str] = []
+        self.nameless: list[str] = []
         self.ignored = 0
 
     def run(self, root: str) -> None:
@@ -114,8 +118,10 @@ class _Walk:
                 with os.scandir(folder) as entries:
                     for entry in entries:
                         if entry.is_dir(follow_symlinks=False):
-                            if is_ours_ignored(entry.name) or not _is_text(entry.name):
+                            if is_ours_ignored(entry.name):
                                 self.ignored += 1
+                            elif not _is_text(entry.name):
+                                self.nameless.append(f"{prefix}{entry.name}/")
                             else:
                                 folders.append((entry.path, f"{prefix}{entry.name}/"))
                         else:
@@ -131,6 +137,8 @@ class _Walk:
         if not entry.is_file(follow_symlinks=False) or (before is None and not _is_page(name)):
             if name.startswith(TEMP_PREFIX):
                 self._drop_if_old(entry)
+            elif name.endswith(PAGE_SUFFIX) and not is_ours_ignored(name) and not _is_text(name):
+                self.nameless.append(prefix + name)
             else:
                 self.ignored += 1
             return
@@ -164,6 +172,11 @@ class _Walk:
 
 def _is_page(name: str) -> bool:
     return name.endswith(PAGE_SUFFIX) and not is_ours_ignored(name) and _is_text(name)
+
+
+def _shown(path: str) -> str:
+    """A path that can be printed, what is no UTF-8 in it as `\\xff`."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _is_text(name: str) -> bool:

@@ -18,14 +18,17 @@ _GATHER_MS = 300
 _LOOK_MS = 1000
 _GAP_S = 10.0
 _MANY = 500
+_UNTOLD = "Unable to decode path"
+"""How watchfiles gives up at a name that is no UTF-8, with all events that it had gathered."""
 
 
 async def changes(root: Path) -> AsyncIterator[frozenset[str] | None]:
     """Paths of pages, relative to `root`, that something happened to; None: look at everything.
 
     Yields an empty set about once a second while nothing happens; what happened before the first answer is not told.
-    Ends when the folder is gone or was replaced by another: then it has to be called again. Raises Unavailable, with
-    the reason, when the system gives no file events.
+    Ends when the folder is gone or was replaced by another, or when something happened to a file whose name is no
+    UTF-8, which the events' library can't tell: then it has to be called again. Raises Unavailable, with the reason,
+    when the system gives no file events.
     """
     from watchfiles import awatch  # 40 ms that no hook of a starting daemon should wait for
 
@@ -42,6 +45,10 @@ async def changes(root: Path) -> AsyncIterator[frozenset[str] | None]:
             if _identity(root) != identity:
                 return
             yield None if slept else _paths(root, found)
+    except ExceptionGroup as group:
+        _, other = group.split(lambda error: isinstance(error, RuntimeError) and _UNTOLD in str(error))
+        if other is not None:
+            raise Unavailable(f"The system gives no file events for {root}: {other.exceptions[0]}") from group
     except (OSError, FileNotFoundError, RuntimeError) as error:
         raise Unavailable(f"The system gives no file events for {root}: {error}") from error
     finally:

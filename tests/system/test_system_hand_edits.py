@@ -1,5 +1,6 @@
 """What people and their programs do to the wiki is in the index while they look: within two seconds, whatever did it."""
 
+import os
 import shutil
 import subprocess
 import time
@@ -139,3 +140,55 @@ def test_an_emptied_tree_is_no_mass_delete(daemon, pages):
 
     daemon.wait(lambda: any("none was taken as deleted" in text for text in daemon.status()["problems"]), "it is said")
     assert daemon.status()["counts"]["pages"] >= 42
+
+
+def clean(wiki):
+    return bool(committed(wiki)) and not git(wiki, "status", "--porcelain")
+
+
+def in_head(wiki, path, content):
+    return subprocess.run(["git", "show", f"HEAD:{path}"], cwd=wiki, capture_output=True, check=False).stdout == content
+
+
+@pytest.mark.promise("P9.175")
+def test_what_is_put_back_as_we_wrote_it_is_in_git_again(daemon, pages):
+    wiki, page = daemon.data.wiki, pages["alpha"]
+    path, was = page.relative_to(wiki).as_posix(), page.read_bytes()
+    daemon.wait(lambda: clean(wiki), "our text is committed")
+
+    for away in (page.unlink, lambda: page.write_text("# Mine\n")):
+        away()
+        daemon.wait(lambda: clean(wiki) and not in_head(wiki, path, was), "git has what was done by hand")
+        page.write_bytes(was)
+        daemon.wait(lambda: in_head(wiki, path, was) and clean(wiki), "git has the text again")
+
+
+@pytest.mark.promise("P9.176")
+def test_pages_that_are_away_while_a_branch_is_switched_are_not_deleted_from_the_other(daemon, pages):
+    wiki = daemon.data.wiki
+    daemon.wait(lambda: clean(wiki), "two pages are committed")
+    older = git(wiki, "rev-parse", "HEAD").strip()
+    daemon.post("/api/v1/page", {"title": "Gamma", "body": "It speaks of the gnu.", "cwd": "/home/ada/zoo"})
+    daemon.wait(lambda: clean(wiki) and any("gamma" in path for path in committed(wiki)), "the third is committed")
+    head = git(wiki, "rev-parse", "HEAD").strip()
+
+    git(wiki, "checkout", "-q", older)
+    assert not list(wiki.rglob("gamma*.md"))
+    daemon.wait(lambda: daemon.status()["git"]["problem"], "it is said that no commit is made", limit_s=20)
+    git(wiki, "checkout", "-q", "main")
+
+    daemon.wait(lambda: daemon.status()["git"]["problem"] is None, "commits are made again", limit_s=20)
+    daemon.wait(lambda: found(daemon, "gnu") == {"Gamma"} and clean(wiki), "all is as it was")
+    assert "D\t" not in git(wiki, "log", "--name-status", "--format=", f"{head}..HEAD")
+
+
+@pytest.mark.promise("P9.177")
+def test_a_name_that_is_no_utf8_is_told_and_stops_nothing(daemon, pages):
+    page = pages["alpha"]
+    for number, word in enumerate(("wombat", "numbat")):
+        (page.parent / os.fsdecode(b"bad\xff.md")).write_text(word)
+        (page.parent / f"good-{number}.md").write_text(f"It speaks of the {word}.\n")
+        daemon.wait(lambda word=word: found(daemon, word), "the page beside it is found")
+    status = daemon.status()
+    assert any("bad\\xff.md" in text for text in status["problems"])
+    assert task(daemon)["error"] is None

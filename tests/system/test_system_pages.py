@@ -1,5 +1,7 @@
 """Writing and finding pages; what people do in the tree; the index is only a cache."""
 
+import json
+import os
 import sqlite3
 import time
 
@@ -469,3 +471,26 @@ def test_what_was_taken_out_of_a_page_is_said(daemon, shop):
     done = daemon.cli("write", "Keys", "-b", f"The key is {secret}.", cwd=shop)
 
     assert "Taken out before it was stored: 1 × github-token" in done.stderr
+
+
+COMMANDS = (
+    "read", "history", "edit", "delete", "undelete", "links", "undo", "conflicts", "sessions", "handoffs", "why",
+    "audit --actor", "recent -p", "project move-session -- x", "forget page", "forget session", "forget text",
+    "rescan --accept", "handoff claim", "hook x",
+)  # fmt: skip
+
+
+@pytest.mark.promise("P12.178")
+def test_a_name_that_is_no_utf8_gets_an_answer_and_a_directory_of_such_a_name_is_found(daemon, tmp_path):
+    odd = os.fsdecode(b"odd\xff")
+    for command in COMMANDS:
+        done = daemon.cli(*command.split(), odd, input="")
+        assert done.returncode in (0, 2), (command, done.stderr)
+        assert "Traceback" not in done.stderr, command
+
+    repository(tmp_path / odd)
+    (tmp_path / odd / "in").mkdir()
+    below, itself = (daemon.cli("where", "--json", cwd=place) for place in (tmp_path / odd / "in", tmp_path / odd))
+    assert json.loads(below.stdout)["identity"].endswith("odd\\xff")
+    assert json.loads(below.stdout)["identity"] == json.loads(itself.stdout)["identity"]
+    assert daemon.cli("brief", cwd=tmp_path / odd).returncode == 0

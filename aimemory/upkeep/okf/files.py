@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from aimemory.errors import UserError
+from aimemory.privacy import repair
 
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 256 << 20
@@ -132,6 +133,9 @@ def _wanted(bundle: Bundle, name: str, is_file: bool) -> str | None:
     if any(part.startswith(".") for part in parts) or parts[0] == "__MACOSX" or not path.lower().endswith(".md"):
         if is_file and not path.endswith("/"):
             bundle.left_out[path] = "it is no page"
+        return None
+    if path != repair(path):
+        bundle.left_out[repair(path)] = "its name is no UTF-8"
         return None
     if not is_file:
         bundle.left_out[path] = "it is a link or no regular file"

@@ -45,6 +45,9 @@ def _pages(data: DataDir, findings: Findings, progress: Progress) -> dict[str, s
     found = scan(data.wiki, {})
     if found.problem:
         findings.add("damage", "wiki", "wiki", found.problem, "Give the folders back to yourself (chown, chmod).")
+    for path in found.nameless:
+        what = "Its name is no UTF-8: it is no page, and not committed."
+        findings.add("note", "wiki", f"wiki/{path}", what, "Rename it.")
     for path in sorted(found.added):
         findings.counts["pages"] += 1
         if findings.counts["pages"] % _EVERY == 0:

@@ -42,6 +42,24 @@ def test_a_page_is_created_with_its_folders_and_read_back(files: WikiFiles) -> N
     assert not leftovers(files)
 
 
+@pytest.mark.promise("P9.37")
+def test_many_are_read_as_each_would_be_alone(files: WikiFiles, tmp_path: Path) -> None:
+    paths = ["a/b.md", "a/b/c.md", "a/b/d.md", "a/e.md", "f.md"]
+    for path in paths:
+        files.write(path, clean(path), None)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "x.md").write_text("not ours")
+    (files.root / "a" / "link").symlink_to(tmp_path / "outside")
+    (files.root / "a" / "linked.md").symlink_to(tmp_path / "outside" / "x.md")
+    (files.root / "a" / "b" / "folder.md").mkdir()
+    (files.root / "a" / "b" / "vast.md").write_bytes(b"x" * (MAX_PAGE_BYTES + 1))
+    refused = ["a/b/folder.md", "a/b/gone.md", "a/b/vast.md", "a/link/x.md", "a/linked.md", "gone/y.md"]
+
+    found = list(files.read_each(sorted([*paths, *refused])))
+
+    assert found == [(path, *files.read(path)) for path in sorted(paths)]
+
+
 def test_sanitised_bytes_are_written_as_they_are(files: WikiFiles) -> None:
     files.write(PAGE, clean("a").derive(lambda text: text.encode() + b"\xff\r\n"), None)
     assert (files.root / PAGE).read_bytes() == b"a\xff\r\n"

@@ -1,7 +1,7 @@
 """What is a link, and where it leads: Obsidian's verdict."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aimemory.model.links import Link, LinkKind, base_name, file_name, link_text, matches, wanted_name
@@ -162,3 +162,23 @@ def test_a_link_that_we_write_is_the_base_name_unless_two_pages_have_it() -> Non
 @pytest.mark.parametrize(("target", "is_file"), [("a.png", True), ("A.PDF", True), ("a.md", False), ("v1.2", False), ("png", False)])  # fmt: skip
 def test_files_that_are_no_pages_are_told_by_their_ending(target: str, is_file: bool) -> None:
     assert Link(W, "", target).is_file is is_file
+
+
+_PIECES = st.sampled_from(
+    ["[[a]]", "[x](y.md)", "![[b#c|d]]", "[[", "]]", "](", "[", "]", "(", ")", "a", "word ", "é", "|", "!", "`", "```", "~~~",
+     "%%", "$$", "$", "<!--", "-->", "\\", "\n", "\n\n", "\n    ", "\n> ", "\n- ", "\t", "1. ", '\n"', "*", "# ", "\r\n", "中"]
+)  # fmt: skip
+
+
+@pytest.mark.promise("P9.150")
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(_PIECES, max_size=40))
+def test_no_link_is_missed_by_what_is_passed_over_quickly(pieces):
+    """Stretches without a link's sign, and what follows the last one, are not looked at: with a link behind all of it they
+    are, and the links before it must be the same."""
+    text = "".join(pieces)
+    closed = f"{text}\n\n[[last]]"
+
+    before = [spot for spot in spots(closed) if spot.end <= len(text)]
+
+    assert list(spots(text)) == before
