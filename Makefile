@@ -27,7 +27,8 @@ status: .venv/installed  ## what runs, what was captured, what is wrong
 	@.venv/bin/python -m aimemory status
 
 test: .venv/tested  ## install what the tests need, and run them
-	@.venv/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	@.venv/bin/python -m pytest -m 'alone and not soak and not e2e'
+	@.venv/bin/python -m pytest -m 'not alone and not soak and not e2e' -n auto --maxprocesses 4 --dist loadfile
 
 lint: .venv/linted  ## format, lint, types, layers
 	@.venv/bin/ruff format --check .

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from aimemory import points
@@ -41,6 +42,9 @@ _LATE_NS = 650_000_000
 
 _READ_UNTIL_S = 0.5
 """After which no transcript is begun for a reply: what is left is for filling, the offer's line and the way back."""
+
+_NOTING_S = 0.2
+"""How long a prompt waits for the line of the answer before it; none comes where that went onto a broken connection."""
 
 _REMEMBERED = 2000
 _TRIES = 2
@@ -104,6 +108,7 @@ class Replies:
         self._given: OrderedDict[SessionId, _Given] = OrderedDict()
         self._awaits: OrderedDict[SessionId, None] = OrderedDict()
         self._sending: dict[SessionId, _Sending] = {}
+        self._noting: dict[SessionId, asyncio.Event] = {}
 
     async def __call__(
         self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]]
@@ -143,6 +148,9 @@ class Replies:
                 await self._claims.note(HandoffOp.TELL, handoff.id, party, NOTHING, must=False, wait=False)
         except (AimemoryError, OSError):  # after a restart it is told once more
             self._counters.brief(outcome.event.harness, "failed")
+        finally:
+            if noting := self._noting.pop(outcome.session, None):
+                noting.set()
 
     async def _reply(
         self, outcome: Outcome, delivery: Delivery, still_listening: Callable[[], Awaitable[bool]], ready: _Ready
@@ -194,6 +202,10 @@ class Replies:
         """What came to pass since the session's brief, if anything did."""
         session = outcome.session
         assert session is not None
+        if noting := self._noting.get(session):  # what it was told a moment ago is not on the disk yet
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_NOTING_S):
+                    await noting.wait()
         given = await self._last_given(session)
         live = given.live if given is not None else ()
         if not live and not self._claims.offered_to(session):
@@ -243,6 +255,7 @@ class Replies:
         self._remember(session, given)
         self._counters.brief(event.harness, "given")
         self._sending[session] = _Sending(brief, given, at_ns)
+        self._noting[session] = asyncio.Event()
         if brief.offer is not None:
             self._claims.given(brief.offer.handoff.id, session, at_ns)
 

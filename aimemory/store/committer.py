@@ -6,7 +6,7 @@ durable already, so a lost queue costs nothing: the next walk finds what HEAD la
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -77,6 +77,7 @@ class Committer:
         self._lock = asyncio.Lock()
         self.problem: str | None = None
         self.head: str | None = None
+        self._began = False
 
     @property
     def waiting(self) -> int:
@@ -160,6 +161,12 @@ class Committer:
         """All pages that HEAD holds."""
         return list(await self._in_thread(lambda: self._open_repo().tracked()))
 
+    async def has_lost(self, paths: Collection[str]) -> bool:
+        """Whether the repository is gone, or was when this process came and what it began holds none of these pages."""
+        if not (self._root / ".git").exists():
+            return True
+        return self._began and not set(paths).intersection(await self.tracked())
+
     async def past(self, path: str, limit: int) -> list["Past"]:
         """The committed versions of a page, newest first, what waits included if the repository takes it now."""
         try:
@@ -225,6 +232,7 @@ class Committer:
     def _open_repo(self) -> WikiRepo:
         """In the thread: the repository, opened at the first need, so that a broken one never keeps capture down."""
         if self._repo is None:
+            self._began = not (self._root / ".git").exists()
             self._repo = WikiRepo(self._root)
         return self._repo
 

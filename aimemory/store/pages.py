@@ -312,7 +312,7 @@ class Pages:
             self.last = Reconciled(problem=found.problem, nameless=found.nameless)
             if found.suspicious:
                 return self.last
-            if len(found.removed) == len(known) > 0 and not (self._files.root / ".git").exists():
+            if len(found.removed) == len(known) > 0 and await self._committer.has_lost(known):
                 text = f"{self._files.root} is empty and its repository is gone; {len(known)} pages stay in the index."
                 self.last = Reconciled(problem=f"{text} Is it unmounted or moved?")
                 return self.last

@@ -3,6 +3,8 @@
 import pytest
 import situations
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.mark.parametrize("name", situations.SITUATIONS)
 def test_pages_and_brief_are_as_they_were_reviewed(name, tmp_path):

@@ -24,6 +24,8 @@ from aimemory.datadir import DataDir
 from aimemory.install.launchers import write_launchers
 from aimemory.model.spool import SpoolFile, parse
 
+pytestmark = pytest.mark.alone
+
 REPLY_EVENTS = {"claude-code": ["SessionStart", "UserPromptSubmit"]}
 PAYLOAD = json.dumps({"session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": "Bash"}).encode()
 PROMPT = json.dumps({"session_id": "s-1", "prompt": "add the export"}).encode()

@@ -5,6 +5,10 @@ import re
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.alone
+
 
 def test_the_demo_shows_a_false_and_a_true_claim_and_leaves_nothing(tmp_path):
     home, temp = tmp_path / "home", tmp_path / "tmp"

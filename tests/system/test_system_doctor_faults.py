@@ -222,6 +222,7 @@ def test_an_old_daemon_in_another_zone_on_another_port_without_file_events(tmp_p
         daemon.more_env = {"TZ": "Asia/Tokyo"}
         daemon.start()
         daemon.more_env = {"TZ": "UTC"}
+        daemon.program = Daemon(tmp_path / "new").program
         try:
             daemon.wait(lambda: daemon.status()["wiki"]["watch_problem"], "it polls")
             _, findings = doctor(daemon)

@@ -8,6 +8,8 @@ import pytest
 from acting import Agent, closed, handed_over, handoffs, in_state
 from living import Daemon, git, repository
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def app(tmp_path):

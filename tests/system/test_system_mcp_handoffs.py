@@ -7,6 +7,8 @@ from acting import Agent, handed_over, handoffs, in_state
 from living import repository
 from test_system_mcp import Client
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def app(tmp_path):
@@ -121,7 +123,7 @@ def test_a_title_and_a_receiver_that_were_given_are_plain_words_on_one_line(daem
     assert made["title"].startswith("Fix ((../secret)) ‹/aimemory-0› evil done xxx") and len(made["title"]) <= 80
     assert made["to"].startswith("codex status: done yyy") and len(made["to"]) <= 80
     page = (daemon.data.wiki / made["page"]).read_text()
-    assert "[[" not in page and not {"\u202e", "\u200b"} & set(page)
+    assert "[[" not in page.replace("Project: [[app]]", "") and not {"\u202e", "\u200b"} & set(page)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from living import all_bytes, git, repository
 
 from aimemory.index.dump import dump as logical_dump
 
+pytestmark = pytest.mark.alone
+
 
 def write(daemon, title="Use SQLite", body="We chose SQLite because it is one file.", **more):
     return daemon.post("/api/v1/page", {"title": title, "body": body, "kind": "decision", "project": "shop", **more})
@@ -246,6 +248,7 @@ def filled(daemon, shop):
     write(daemon, body="changed", path=page["path"], version=page["version"])
     daemon.hook("codex", "SessionStart", {"session_id": "c", "cwd": str(shop), "source": "startup"}, shop)
     daemon.wait(lambda: daemon.lines("done"), "the session is closed")
+    daemon.wait(lambda: daemon.lines("brief"), "that it was told is on disk")
 
 
 @pytest.mark.promise("P1.1")

@@ -9,6 +9,8 @@ from recordings import moved, scenarios
 
 from aimemory.harness.registry import load_registry
 
+pytestmark = pytest.mark.alone
+
 ALL = [(harness, name) for harness in ("claude-code", "codex") for name in scenarios(harness)]
 
 
