@@ -6,6 +6,9 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 
+_COMPLAINT_BYTES = 64 << 10
+_COMPLAINT_CHARS = 500
+
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 
@@ -45,8 +48,10 @@ class Child:
         """The first bytes of its standard output."""
         return _read(self._printed, limit)
 
-    def errors(self, limit: int) -> bytes:
-        return _read(self._errors, limit)
+    def complaint(self) -> str:
+        """What it said on standard error, in one line of at most 500 characters; empty when it said nothing."""
+        words = " ".join(_read(self._errors, _COMPLAINT_BYTES).decode("utf-8", "replace").split())
+        return words.removeprefix("aimemory: ")[:_COMPLAINT_CHARS]
 
     def close(self) -> None:
         """End one that runs, and forget it. Twice is fine."""

@@ -15,8 +15,6 @@ from aimemory.upkeep.backup.make import automatic_names
 from aimemory.upkeep.child import Child, Start
 
 _HOUR_NS = 3_600_000_000_000
-_REASON_CHARS = 500
-_READ_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +91,6 @@ class Automatic:
             pulse.beat(last="a backup")
         else:
             self._failed_ns = self._clock.now_ns()
-            self._reason = self._last_words() or f"it ended with {code}"
+            self._reason = self._child.complaint() or f"it ended with {code}"
             pulse.fail(f"backup: {self._reason}")
         self._child.close()
-
-    def _last_words(self) -> str:
-        text = self._child.errors(_READ_BYTES).decode("utf-8", "replace").strip()
-        return " ".join(text.splitlines()).removeprefix("aimemory: ")[:_REASON_CHARS]

@@ -23,7 +23,6 @@ _LIMIT_NS = 2 * _HOUR_NS
 _NICE = 15
 _READ_BYTES = 8 << 20
 _NAMED = 3
-_REASON_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +116,7 @@ class SelfCheck:
             damage = [one for one in found["findings"] if one["level"] == "damage"]
             hidden = int(found["left_out"])
         except (ValueError, KeyError, TypeError):
-            words = " ".join(self._child.errors(_READ_BYTES).decode("utf-8", "replace").split())
-            self._fail(pulse, words.removeprefix("aimemory: ")[:_REASON_CHARS] or f"it ended with {code}")
+            self._fail(pulse, self._child.complaint() or f"it ended with {code}")
             return
         named = [{"part": one["part"], "where": one["where"], "what": one["what"]} for one in damage[:_NAMED]]
         said = {"at_ns": self._begun_ns, "problems": len(damage) + (hidden if damage else 0), "findings": named}

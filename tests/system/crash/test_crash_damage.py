@@ -3,7 +3,6 @@
 import shutil
 import sqlite3
 import threading
-import time
 
 import pytest
 from ledger import Ledger
@@ -100,7 +99,8 @@ def test_a_second_daemon_on_a_copy_of_the_living_directory_comes_up_right(ledger
     writing = threading.Thread(target=lambda: [ledger.event() for _ in iter(stop.is_set, True)])
     writing.start()
     try:
-        time.sleep(0.3)
+        stored = len(ledger.events)
+        ledger.daemon.wait(lambda: len(ledger.events) > stored + 20, "it is being written to")
         target = tmp_path / "copy" / "data"
         shutil.copytree(
             ledger.daemon.data.root, target, ignore=shutil.ignore_patterns("socket", "lock", ".aimemory-tmp-*")
