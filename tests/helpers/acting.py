@@ -82,8 +82,7 @@ class Agent:
 
 def handoffs(daemon: Daemon, cwd: Path, **query: object) -> list[dict]:
     """The handoffs of a directory's project, once the index shows all that is stored."""
-    seq = daemon.status()["journal"]["last_seq"]
-    daemon.wait(lambda: daemon.status()["index"]["lag"] == 0, f"the index shows line {seq}")
+    daemon.level()
     return daemon.get("/api/v1/handoffs", cwd=str(cwd), **query)["handoffs"]
 
 

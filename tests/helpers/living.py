@@ -122,6 +122,12 @@ class Daemon:
             return status, headers, body
         return status, json.loads(body)
 
+    def level(self) -> None:
+        """Wait until the index shows every line that the journal's files hold: a line is in its file before it is told."""
+        if lines := self.lines():
+            seq = lines[-1]["seq"]
+            self.wait(lambda: self.status()["index"]["applied_seq"] >= seq, f"the index shows line {seq}")
+
     def search(self, query: str, **more: object):
         seq = self.status()["journal"]["last_seq"]
         found = self.post("/api/v1/search", {"query": query, "project": "*", "after": seq, "limit": 50, **more})

@@ -62,10 +62,9 @@ def fill(daemon, where):
 
 
 def settle(daemon):
-    seq = daemon.status()["journal"]["last_seq"]
-    daemon.post("/api/v1/search", {"query": "x", "project": "*", "after": seq})
-    daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "everything is committed")
     daemon.wait(lambda: not any(daemon.data.deeds.glob("*")), "what was done without the daemon is told")
+    daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "everything is committed")
+    daemon.level()
 
 
 def backup(daemon, *arguments):

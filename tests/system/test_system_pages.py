@@ -223,7 +223,7 @@ def test_a_commit_by_hand_between_two_of_ours_keeps_every_page(daemon, shop):
 
 
 def dump(daemon):
-    daemon.search("anything")
+    daemon.level()
     db = sqlite3.connect(daemon.data.index)
     try:
         return logical_dump(db)
