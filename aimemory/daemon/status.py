@@ -33,6 +33,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
             "last_seq": projector.known_seq,
             "segment": str(parts.journal.current) if parts.journal.current else None,
             "torn_bytes_at_start": parts.journal.torn_bytes,
+            "damage": list(parts.journal.damage),
         },
         "index": {
             "state": projector.state, "applied_seq": projector.applied_seq, "lag": projector.lag,

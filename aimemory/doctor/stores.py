@@ -41,10 +41,13 @@ def check_stores(situation: Situation) -> Iterator[Finding]:
 
 def _journal(folder: Path, situation: Situation) -> Finding:
     """The last line of the newest segment: that one is written at any moment. And is it the file that is written to?"""
-    known = situation.status["journal"]["last_seq"] if situation.status else 0
+    told = situation.status["journal"] if situation.status else {}
+    known = told.get("last_seq", 0)
     segments = find_segments(folder)
+    if damage := told.get("damage"):  # also where writing went on in a new segment: what was in the old one is gone
+        return _lost(" ".join(damage))
     if not segments and known:
-        return _lost(str(folder), "no segment is there", known)
+        return _lost(f"{folder}: no segment is there, the daemon's last line is {known:,}")
     if not segments:
         return Finding("stores.journal", Level.NOTE, "The journal is empty.", str(folder))
     path = segments[-1].path
@@ -70,15 +73,14 @@ def _journal(folder: Path, situation: Situation) -> Finding:
             fix="aimemory restart cuts off a torn write; aimemory reindex says what else is damaged",
         )  # fmt: skip
     if line.seq < known:
-        return _lost(str(path), f"its last line is {line.seq:,}", known)
+        return _lost(f"{path}: its last line is {line.seq:,}, the daemon's is {known:,}")
     return Finding("stores.journal", Level.OK, "The journal's last line is whole.", f"line {line.seq:,} in {path}")
 
 
-def _lost(where: str, seen: str, known: int) -> Finding:
+def _lost(evidence: str) -> Finding:
     return Finding(
-        "stores.journal", Level.FAILURE, "What the daemon acknowledged does not lie in the journal's file.",
-        f"{where}: {seen}, the daemon's is {known:,}; the file was moved, replaced or cut",
-        fix="Put the file back where it was if you can, then: aimemory restart",
+        "stores.journal", Level.FAILURE, "What the daemon acknowledged does not lie in the journal's file: it was "
+        "moved, replaced or cut.", evidence, fix="Put the file back where it was if you can, then: aimemory restart",
     )  # fmt: skip
 
 

@@ -173,12 +173,29 @@ def test_a_daemon_that_cannot_be_reached_is_named_with_what_keeps_it(connected):
     connected.cli("off", str(connected.home))
     assert "you turned it off" in doctor(connected)[1]["folder.off"]["said"]
     connected.cli("on", str(connected.home))
+    assert bad(doctor(connected)[1]) == set()
 
+
+@pytest.mark.promise("P12.160")
+def test_a_segment_that_somebody_moved_is_a_failure_also_when_writing_goes_on_without_it(connected):
+    connected.wait(lambda: any(line["type"] == "audit" for line in connected.lines()), "what `connect` did is noted")
     (segment,) = connected.data.journal.rglob("*.jsonl")
-    segment.rename(connected.data.root / "moved.jsonl")
+    moved = connected.data.root / "moved.jsonl"
+    segment.rename(moved)
     code, findings = doctor(connected)
     assert code == 1 and "no segment is there" in findings["stores.journal"]["evidence"]
-    (connected.data.root / "moved.jsonl").rename(segment)
+
+    moved.rename(segment)
+    assert bad(doctor(connected)[1]) == set()
+
+    segment.rename(moved)
+    connected.event("generic", "note", {"session_id": "n", "text": "in a new segment"})
+    code, findings = doctor(connected)
+    assert code == 1 and "was removed or replaced" in findings["stores.journal"]["evidence"]
+    moved.rename(segment.with_name("0009.jsonl"))
+    connected.stop()
+    connected.start()
+    connected.level()
     assert bad(doctor(connected)[1]) == set()
 
 

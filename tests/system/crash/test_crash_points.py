@@ -151,13 +151,14 @@ def brief(ledger, point):
     """A session starts and is offered what another left."""
     Agent(ledger.daemon, "claude-code", f"giver-{point}", ledger.shop, ago_s=60).works()
     ledger.daemon.arm(point)
-    start_reading(ledger, f"reader-{point}", lambda: ledger.daemon.happened())
+    start_reading(ledger, f"reader-{point}", ledger.daemon.happened)
 
 
 def claim(ledger, point):
     Agent(ledger.daemon, "claude-code", f"giver-{point}", ledger.shop, ago_s=60).works()
-    session, before = f"taker-{point}", time.time_ns()
-    start_reading(ledger, session, lambda: any(x.type == "brief" and x.at_ns > before for x in ledger.lines()))
+    before = len(ledger.lines())
+    is_told = lambda: any(line.type == "brief" for line in ledger.lines()[before:])  # noqa: E731
+    session = start_reading(ledger, f"taker-{point}", is_told)
     ledger.daemon.arm(point)
     ledger.work(session)
 
@@ -192,13 +193,17 @@ def the_project(ledger):
     return ledger.daemon.get("/api/v1/where", cwd=str(ledger.shop))["project"]
 
 
-def start_reading(ledger, session, until):
-    """A session starts and prompts; on a busy machine a brief is late, and the next prompt gets it."""
-    ledger.hook("SessionStart", {"session_id": session, "source": "startup"})
-    for number in range(20):
-        if until():
-            return
-        ledger.hook("UserPromptSubmit", {"session_id": session, "prompt": "go on", "prompt_id": str(number)})
+def start_reading(ledger, name, until):
+    """A session starts and prompts until the condition holds; its name. A busy machine may keep a brief from a session
+    for its first prompts, and one that is well under way gets none: then another starts."""
+    for number in range(10):
+        session = f"{name}-{number}"
+        ledger.hook("SessionStart", {"session_id": session, "source": "startup"})
+        for prompt in range(3):
+            if until():
+                return session
+            ledger.hook("UserPromptSubmit", {"session_id": session, "prompt": "go on", "prompt_id": str(prompt)})
+    return session
 
 
 SCENARIOS = {
