@@ -177,7 +177,7 @@ CONTEXTS: tuple[Row, ...] = (
     Row("password", ("convertto-securestring",), r"(?i)ConvertTo-SecureString[ ](?:-String[ ])?[\"'](?P<s>[^\"'\n$]{3,200})[\"']", ("$p = ConvertTo-SecureString '«hunter2xyz»' -AsPlainText -Force", "ConvertTo-SecureString -String \"«hunter2xyz»\" -AsPlainText"), ("ConvertTo-SecureString $p -AsPlainText",), check=is_given, scope="low"),
     Row("password", ("/user:",), r"net use [^\n]{0,120}?/user:[^\s]{1,80}[ ](?P<s>[^\s/*\"'][^\s\"']{2,})", ("net use z: \\\\h\\share /user:me «hunter2»",), ("net use z: \\\\h\\share /user:me *",), check=is_given, scope="low"),
     Row("private-key", ('"d":', '\\"d\\":', "'d':", '"d" :'), r"(?<![\w])\\{0,3}[\"']d[pq]?\\{0,3}[\"']\s{0,8}:\s{0,8}\\{0,3}[\"'](?P<s>[A-Za-z0-9_-]{40,2000})", ('{"kty":"EC","crv":"P-256","d":"«' + _T32 + _T32[:11] + '»"}',), ('{"d": "' + _T32 + _T32[:11] + '"}', '{"kty": "EC", "x": "' + _T32 + '"}'), check=_of_jwk, scope="low", hint=r"kty[\\\"']"),
-    Row("private-key", ("private-lines:",), r"Private-Lines: \d{1,4}" + BREAK + r"{1,40}(?P<s>[A-Za-z0-9+/]{16,}+={0,2}(?:" + BREAK + r"{1,40}[A-Za-z0-9+/]{16,}+={0,2})*+(?:" + BREAK + r"{1,40}[A-Za-z0-9+/]{1,15}={0,2}(?![\w+/-]))?)",
+    Row("private-key", ("private-lines:",), r"Private-Lines: \d{1,4}" + BREAK + r"{1,40}(?P<s>[A-Za-z0-9+/]{16,}+={0,2}(?>(?:" + BREAK + r"{1,40}[A-Za-z0-9+/]{16,}+={0,2})*)(?:" + BREAK + r"{1,40}[A-Za-z0-9+/]{1,15}={0,2}(?![\w+/-]))?)",
         ("PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 2\n«" + _T32 * 2 + "\n" + _T32 + "»\nPrivate-MAC: 4f9a1c7e", "Private-Lines: 1\\n«" + _T32 + "»\\nPrivate-MAC: x"), ("Private-Lines: 1\nnone",), scope="low"),
 )  # fmt: skip
 

@@ -76,19 +76,19 @@ def _example(text: str) -> str:
 _SECRET = "ghp_" + "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq7Zk2"
 
 ENCODED: tuple[Row, ...] = (
-    Row("base64", (), edge(0) + rf"(?:{_QUAD}){{5}}[A-Za-z0-9+/_-]*+={{0,2}}(?:{_NEXT_LINE}[A-Za-z0-9+/]{{60,}}+={{0,2}})*+(?:{_NEXT_LINE}[A-Za-z0-9+/]{{2,76}}={{1,2}})?",
+    Row("base64", (), edge(0) + rf"(?:{_QUAD}){{5}}[A-Za-z0-9+/_-]*+={{0,2}}(?>(?:{_NEXT_LINE}[A-Za-z0-9+/]{{60,}}+={{0,2}})*)(?:{_NEXT_LINE}[A-Za-z0-9+/]{{2,76}}={{1,2}})?",
         (_example(_SECRET), _example("DB_PASSWORD=hunter2xyz\nDEBUG=1\n"), _example("postgres://app:hunter2xyz@db.example.com/app")),
         (_example("just some words without any meaning"), _example('{"alg": "none", "typ": "JWT"}'), "TheNameOfAFunctionThatIsLong" * 2),
         hint=rf"{_LEAD}(?:{_QUAD}){{5}}", decode=from_base64),
-    Row("hex", (), edge(0) + r"(?:0x)?(?:[2-7][0-9A-Fa-f]){16}(?:[0-9A-Fa-f]{2})*+(?![0-9A-Za-z])",
+    Row("hex", (), edge(0) + r"(?:0x)?(?:[2-7][0-9A-Fa-f]){16}(?>(?:[0-9A-Fa-f]{2})*)(?![0-9A-Za-z])",
         (_SECRET.encode().hex(), "0x" + _SECRET.encode().hex(), b"password=hunter2xyz".hex()), (b"just some words without any meaning".hex(), "4f4a" * 16),
         hint=rf"{_LEAD}(?:0x)?(?:[2-7][0-9A-Fa-f]){{16}}", decode=from_hex),
-    Row("percent-encoded", ("%",), rf"(?:{_PERCENT}[\w.~*+-]{{0,64}}){{3}}(?:%[0-9A-Fa-f]{{2}}|[\w.~*+-])*+",
+    Row("percent-encoded", ("%",), rf"(?:{_PERCENT}[\w.~*+-]{{0,64}}){{3}}(?>(?:%[0-9A-Fa-f]{{2}}|[\w.~*+-])*)",
         ("".join(f"%{c:02X}" for c in _SECRET.encode()), "postgres%3A%2F%2Fapp%3A«hunter2xyz»%40db.example.com%3A5432%2Fapp", "%7B%22password%22%3A%20%22«hunter2xyz»%22%7D"),
         ("%E4%B8%AD%E6%96%87", "a%20b%20c%20d", "%7B%22user%22%3A%20%22anna%22%7D"), scope="low", hint=rf"{_PERCENT}[\w.~*+-]{{0,64}}+{_PERCENT}[\w.~*+-]{{0,64}}+{_PERCENT}", decode=from_escapes),
-    Row("escaped", ("\\",), rf"{_ESCAPE}(?:[\w.~*+-]{{0,2}}+{_ESCAPE}){{7}}(?:{_ESCAPE}|[\w.~*+-])*+",
+    Row("escaped", ("\\",), rf"{_ESCAPE}(?:[\w.~*+-]{{0,2}}+{_ESCAPE}){{7}}(?>(?:{_ESCAPE}|[\w.~*+-])*)",
         ("".join(f"\\u{ord(c):04x}" for c in _SECRET), "".join(f"\\x{ord(c):02x}" for c in _SECRET), "".join(f"\\\\u{ord(c):04x}" for c in _SECRET)),
         ("\\x41\\x42\\x43\\x44\\x45\\x46\\x47\\x48\\x49", "\\u0041\\u0042"), scope="low", hint=rf"{_ESCAPE}[\w.~*+-]{{0,2}}+{_ESCAPE}[\w.~*+-]{{0,2}}+{_ESCAPE}", decode=from_escapes),
-    Row("entities", ("&",), rf"{_ENTITY}(?:[\w.~*+-]{{0,2}}+{_ENTITY}){{7}}(?:{_ENTITY}|[\w.~*+-])*+", ("".join(f"&#{ord(c)};" for c in _SECRET), "".join(f"&#x{ord(c):02x};" for c in _SECRET)),
+    Row("entities", ("&",), rf"{_ENTITY}(?:[\w.~*+-]{{0,2}}+{_ENTITY}){{7}}(?>(?:{_ENTITY}|[\w.~*+-])*)", ("".join(f"&#{ord(c)};" for c in _SECRET), "".join(f"&#x{ord(c):02x};" for c in _SECRET)),
         ("&#65;&#66;", "&#65;" * 12), scope="low", hint=rf"{_ENTITY}[\w.~*+-]{{0,2}}+{_ENTITY}[\w.~*+-]{{0,2}}+{_ENTITY}", decode=from_escapes),
 )  # fmt: skip

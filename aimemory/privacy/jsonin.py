@@ -9,7 +9,7 @@ from aimemory.privacy.caps import DEPTH_MARK, MAX_DEPTH
 if TYPE_CHECKING:  # `model.event` brings dataclasses along, which the hook client's child can do without
     from aimemory.model.event import Json
 
-_TOKEN = r'(?s)"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]'
+_TOKEN = r'(?s)"(?>(?:[^"\\]|\\.)*)"|[\[{]|[\]}]'
 
 
 def parsed(body: bytes) -> "Json":

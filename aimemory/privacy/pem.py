@@ -11,7 +11,7 @@ BREAK = r"(?:\\[nrt]|[\s\"'+,>|#→:-]|\\(?=[\s\\])|\d{1,5}[\t→:|])"
 _HEADER = r"[A-Z][A-Za-z-]{2,20}: [^\n\\]{1,120}(?=\n|\\n)"
 _LAST = rf"{BREAK}{{0,40}}[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![\w+/])"
 _BODY = (
-    rf"(?:{BREAK}{{0,40}}(?:{_HEADER}|[A-Za-z0-9+/=]{{16,}}+))++"
+    rf"(?>(?:{BREAK}{{0,40}}(?:{_HEADER}|[A-Za-z0-9+/=]{{16,}}+))+)"
     rf"(?:(?:{_LAST})?{BREAK}{{0,40}}{_MARK.replace('(BEGIN|END)', 'END')}|{_LAST})?"
 )
 _MARGIN_MARKS = " \t\r\n+->|#"

@@ -34,7 +34,7 @@ _COLOURS = re.compile(r"\x1b\[[\d;]{0,30}[mK]")
 _ADDRESS = re.compile(r"\b(?!(?i:file):)[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s;|&'\"`<>()$]+")
 _MESSAGE = re.compile(
     r"(\b(?:git|gh|glab)[ ](?:[^\n;&|<>`$]{0,200}?[ ])?)(?:-[a-z]{0,2}m|--(?:message|body|title|notes|description))"
-    r"(?:[ ]{1,4}|=)(?:'[^']*'|\"(?:[^\"\\$`]|\\.)*+\")"
+    r"(?:[ ]{1,4}|=)(?:'[^']*'|\"(?>(?:[^\"\\$`]|\\.)*)\")"
 )
 """A commit's or a request's text: it speaks of files and shows none."""
 

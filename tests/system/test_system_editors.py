@@ -1,6 +1,7 @@
 """What editors, synchronisers, git and the system do to the wiki, by their own programs where they are installed."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -175,9 +176,7 @@ class Poor(Daemon):
     watches = 12
 
     def start(self):
-        command = (
-            f"echo {self.watches} > /proc/sys/user/max_inotify_watches && exec {sys.executable} -I -m aimemory serve"
-        )
+        command = f"echo {self.watches} > /proc/sys/user/max_inotify_watches && exec {shlex.quote(sys.executable)} -I -m aimemory serve"
         with (self.root / "stderr").open("ab") as errors:
             self.process = subprocess.Popen(
                 ["unshare", "--user", "--map-root-user", "sh", "-c", command], env=self.env, cwd="/",
