@@ -17,9 +17,9 @@ from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Clock, rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.model.session import SessionState
-from aimemory.sessions.digest import failing
 from aimemory.sessions.liveness import Liveness
 from aimemory.sessions.reader import Sessions
+from aimemory.sessions.sections import failing
 from aimemory.sessions.title import page_title
 from aimemory.store.claims import Claims
 from aimemory.store.projects import Projects

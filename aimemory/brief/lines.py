@@ -11,8 +11,8 @@ from aimemory.brief.fence import defang, gives_orders
 from aimemory.model.gitfacts import GitSummary
 from aimemory.model.protocols import rfc3339_local
 from aimemory.model.session import CommandRun, SessionState
-from aimemory.sessions.digest import failing, last_turn_broke, only_looked, outcome
 from aimemory.sessions.quoting import clip, code, one_line
+from aimemory.sessions.sections import failing, last_turn_broke, only_looked, outcome
 from aimemory.sessions.testtext import standing, test_words
 
 _RULER = re.compile(r"[-=_*~#.+ ]{3,}")

@@ -28,8 +28,8 @@ from aimemory.model.handoff import Handoff
 from aimemory.model.page import Page
 from aimemory.model.protocols import rfc3339_local
 from aimemory.model.session import SessionState
-from aimemory.sessions.digest import failing
 from aimemory.sessions.quoting import one_line
+from aimemory.sessions.sections import failing
 
 GIT_NOW = "git, checked now"
 

@@ -7,7 +7,8 @@ from aimemory.model.observation import Observation
 from aimemory.model.scope import Actor
 from aimemory.model.session import SessionState
 from aimemory.model.testrun import Verdict
-from aimemory.sessions.digest import failing, session_page
+from aimemory.sessions.digest import session_page
+from aimemory.sessions.sections import failing
 from aimemory.sessions.state import fold
 from aimemory.sessions.teststate import MAX_TESTS, failing_tests
 
