@@ -21,13 +21,13 @@ from aimemory.api.repair import Find, Repair
 from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
+from aimemory.daemon.jobs import Jobs, SpoolJob
 from aimemory.daemon.mend import mend_wiki
 from aimemory.daemon.parts import Parts, State
 from aimemory.daemon.reindex import reindex
 from aimemory.daemon.status import status_of
 from aimemory.doctor.all import examine
 from aimemory.doctor.situation import look
-from aimemory.errors import Unavailable
 from aimemory.handoff import lifecycle
 from aimemory.handoff.batons import Batons
 from aimemory.handoff.closing import Closer
@@ -41,9 +41,9 @@ from aimemory.intake.decide import Intake, Outcome, begins_session, ends_session
 from aimemory.intake.drain import Drain
 from aimemory.intake.origin import Origins
 from aimemory.intake.rejects import Rejects
-from aimemory.journal.segments import Journal, seal
+from aimemory.journal.segments import Journal
 from aimemory.model.ids import SessionId
-from aimemory.model.protocols import Clock, Pulse, SystemClock
+from aimemory.model.protocols import Clock, SystemClock
 from aimemory.privacy import put_in_force
 from aimemory.privacy import settings as privacy_settings
 from aimemory.privacy.capture import CaptureRules, stricter
@@ -79,17 +79,14 @@ from aimemory.store.relink import Relinking
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic, Plan
-from aimemory.upkeep.disk import measure
 from aimemory.upkeep.listings import Listings
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.retention import Retention
-from aimemory.upkeep.scheduler import Job, Scheduler
+from aimemory.upkeep.scheduler import Scheduler
 from aimemory.upkeep.verify.automatic import CheckPlan, SelfCheck
 from aimemory.wiki.files import WikiFiles
-from aimemory.wiki.mend import fault
-from aimemory.wiki.pack import Packed, loose_count, pack
 
 
 def build(config: Config, tightened: list[str], clock: Clock | None = None) -> Parts:
@@ -221,36 +218,7 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
 
     segments = asyncio.Lock()
 
-    async def read_spool_state() -> None:
-        state.spool = await asyncio.to_thread(drain.state) | {"rejects": await asyncio.to_thread(rejects.count)}
-
-    async def drain_spool(pulse: Pulse) -> None:
-        try:
-            await drain.drain(pulse)
-        finally:
-            await read_spool_state()
-
-    async def seal_segments(pulse: Pulse) -> None:
-        async with segments:
-            await asyncio.to_thread(seal, data.journal)
-
-    async def reconcile(pulse: Pulse) -> None:
-        await pages.reconcile()
-
-    async def sweep(pulse: Pulse) -> None:
-        await closer.sweep()
-
-    async def look_at_index(pulse: Pulse) -> None:
-        projector.look()
-
-    async def finish_refiling(pulse: Pulse) -> None:
-        await refiling.finish_what_failed()
-
-    async def drain_all() -> None:
-        while await drain.drain():
-            pass
-        await read_spool_state()
-
+    spool = SpoolJob(drain, rejects, state)
     planner = Planner(data=data, files=files, reader=reader, committer=committer, forgotten=forgotten, clock=clock)
     rescan = Rescan(
         data=data, files=files, reader=reader, pages=pages, committer=committer, forgotten=forgotten, planner=planner,
@@ -259,7 +227,7 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
     purge = Purge(
         data=data, files=files, journal=journal, writer=writer, projector=projector, reader=reader, committer=committer,
         pages=pages, projects=projects, claims=claims, sessions=sessions, forgotten=forgotten, planner=planner,
-        clock=clock, segments=segments, drain=drain_all, change_of=rescan.change_of,
+        clock=clock, segments=segments, drain=spool.whole, change_of=rescan.change_of,
         reload=conflicts.load, making=making,
     )  # fmt: skip
 
@@ -268,10 +236,6 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         conflicts=conflicts, claims=claims, planner=planner, purge=purge, clock=clock, actor=actor,
     )  # fmt: skip
 
-    async def finish_purge(pulse: Pulse) -> None:
-        if purge.problem is not None:  # the first try is the start's, once it knows what lies on the disk
-            await purge.finish()
-
     listings = Listings(
         pages=pages, projects=projects, reader=reader, clock=clock, actor=actor, quiet_s=config.wiki.listing_seconds
     )
@@ -279,38 +243,6 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
     selfcheck = SelfCheck(
         _check_plan(config), clock, is_ready=lambda: projector.state == "level", on_damaged_index=damaged
     )
-
-    async def pack_git(pulse: Pulse) -> None:
-        problems: list[Unavailable] = []
-
-        def work() -> Packed:
-            try:
-                return pack(data.wiki, at_least=config.storage.git_loose)
-            except Unavailable as error:
-                problems.append(error)
-                raise
-
-        if await asyncio.to_thread(loose_count, data.wiki) >= config.storage.git_loose or state.packed is None:
-            state.packed = await committer.alone(work, Packed())
-            if problems:
-                raise problems[0]
-
-    async def look_at_git(pulse: Pulse) -> None:
-        state.git_fault = await asyncio.to_thread(fault, data.wiki)
-
-    async def measure_disk(pulse: Pulse) -> None:
-        folder = Path(config.backup.folder) if config.backup.folder else None
-        state.usage = await asyncio.to_thread(measure, data.root, config.storage.budget, folder)
-
-    scheduler = Scheduler([
-        Job("spool", 2, drain_spool), Job("deeds", 2, audit.drain), Job("sessions", 5, sweep),
-        Job("refiling", 5, finish_refiling), Job("index", 5, look_at_index),
-        Job("walk", 60, reconcile), Job("seal", 300, seal_segments), Job("batons", 300, batons.look_after),
-        Job("backup", 5, automatic.step), Job("self-check", 2, selfcheck.step),
-        Job("purge", 60, finish_purge), Job("listings", 1, listings.refresh),
-        Job("pack", 600, pack_git), Job("git", 600, look_at_git), Job("retention", 60, retention.step),
-        Job("disk", 600, measure_disk),
-    ])  # fmt: skip
 
     callers = CallerSessions(reader, projects, processes)
 
@@ -337,6 +269,11 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
 
     relinking = Relinking(pages=pages, reader=reader, actor=actor)
     refiling = Refiling(files=files, pages=pages, projects=projects, claims=claims, reader=reader, clock=clock)
+    jobs = Jobs(
+        config=config, state=state, segments=segments, spool=spool, audit=audit, projector=projector,
+        committer=committer, pages=pages, closer=closer, batons=batons, refiling=refiling, purge=purge,
+        retention=retention, listings=listings, automatic=automatic, selfcheck=selfcheck,
+    )  # fmt: skip
     page_history = PageHistory(
         files=files, pages=pages, committer=committer, reader=reader, projector=projector, writer=writer
     )
@@ -374,11 +311,9 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
     parts = Parts(
         config=config, clock=clock, actor=actor, journal=journal, writer=writer, projector=projector, reader=reader,
         committer=committer, pages=pages, conflicts=conflicts, projects=projects, watcher=watcher, closer=closer,
-        batons=batons, worker=worker, counters=counters,
-        rejects=rejects, dedupe=dedupe, intake=intake, drain=drain, scheduler=scheduler, automatic=automatic,
-        selfcheck=selfcheck,
-        memory=memory, app=app, mcp=mcp, folders=folders, refiling=refiling, relinking=relinking,
-        forgotten=forgotten, purge=purge, retention=retention,
+        batons=batons, worker=worker, counters=counters, rejects=rejects, dedupe=dedupe, intake=intake, drain=drain,
+        scheduler=Scheduler(jobs.table()), automatic=automatic, selfcheck=selfcheck, memory=memory, app=app, mcp=mcp,
+        folders=folders, refiling=refiling, relinking=relinking, forgotten=forgotten, purge=purge, retention=retention,
         state=state, stopping=stopping,
     )  # fmt: skip
     return parts
