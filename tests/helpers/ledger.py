@@ -118,7 +118,7 @@ class Ledger:
 
     def settle(self) -> None:
         """Wait until the daemon has nothing left to do."""
-        self.daemon.wait(lambda: self.is_settled(), "everything is level", 40)
+        self.daemon.wait(lambda: self.is_settled(), "everything is level")
 
     def is_settled(self) -> bool:
         status = self.daemon.status()
@@ -138,7 +138,7 @@ class Ledger:
 
         wiki = self.daemon.data.wiki
         try:
-            self.daemon.wait(is_clean, "everything is committed", 40)
+            self.daemon.wait(is_clean, "everything is committed")
         except AssertionError as error:
             raise AssertionError(f"{error}: {git(wiki, 'status', '--porcelain')} {self.daemon.status()}") from None
 

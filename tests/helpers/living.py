@@ -15,7 +15,9 @@ from urllib.parse import urlencode
 
 from aimemory.datadir import DataDir, lock_holder
 
-LIMIT_S = 20.0
+LIMIT_S = 45.0
+"""When to give up waiting: longer than a busy machine takes, and less than the minute after which the walk over the
+whole tree would find what the watcher or a write should have."""
 
 
 class Daemon:

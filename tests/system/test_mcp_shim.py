@@ -246,7 +246,7 @@ def test_the_shim_ends_when_its_client_is_gone(server: Server, data: Path, end: 
         shim.ask(HELLO)
         stream = getattr(shim.process, end)
         stream.close()
-        assert shim.process.wait(timeout=10) == 0
+        assert shim.process.wait(timeout=60) == 0
 
 
 def test_the_shim_ends_when_its_client_is_killed(server: Server, data: Path) -> None:

@@ -237,7 +237,7 @@ def test_nothing_acknowledged_before_a_backup_under_load_is_missing_in_it(daemon
     writer = threading.Thread(target=write_pages)
     with Load(daemon, 7) as load:
         writer.start()
-        assert load.enough.wait(20)
+        assert load.enough.wait(60)
         daemon.wait(lambda: len(pages) > 3, "pages are being written")
         before = {identifier for identifier, _ in load.acknowledged}, list(pages)
         made = backup(daemon, str(tmp_path))

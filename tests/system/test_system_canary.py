@@ -211,14 +211,14 @@ def test_no_entrance_lets_a_secret_in_whatever_it_is_encoded_as(tmp_path):
 
         # the spool, and the daemon that takes it in
         daemon.cli("down")
-        daemon.process.wait(20)
+        daemon.process.wait(60)
         daemon.process = None
         daemon.hook(
             "claude-code", "UserPromptSubmit", {"session_id": "sp", "cwd": str(shop), "prompt": said("spool")}, shop
         )
         daemon.hook("codex", "Stop", b'{"x": "' + said("spooled and broken").encode(), named)
         spooled = daemon.wait(
-            lambda: [p for p in daemon.data.spool.glob("*.json") if p.stat().st_size], "the spooled events"
+            lambda: [p for p in daemon.data.spool.glob("[!.]*.json") if p.stat().st_size], "the spooled events"
         )
         assert canaries.found_in(b"".join(p.read_bytes() for p in spooled)) == []
         daemon.data.down_marker.unlink()

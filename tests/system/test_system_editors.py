@@ -101,7 +101,7 @@ def test_twenty_saves_of_every_program_are_found_and_no_file_of_theirs_becomes_a
         word = next(WORDS)
         save(page, page.read_text().rstrip().rpartition("\n")[0] + f"\nIt speaks of the {word}.\n")
         where = [page.relative_to(daemon.data.wiki).as_posix()]
-        daemon.wait(lambda where=where, word=word: paths(daemon, word) == where, f"{save.__name__}: {word}", 10)
+        daemon.wait(lambda where=where, word=word: paths(daemon, word) == where, f"{save.__name__}: {word}")
 
     assert daemon.status()["counts"]["pages"] == count
     assert paths(daemon, "gazelle") == [] and task(daemon)["failures"] == 0
@@ -126,7 +126,7 @@ def test_what_happened_while_the_daemon_stood_still_is_found(daemon, page):
     daemon.wait(lambda: len(paths(daemon, word)) == len(paths(daemon, other)) == 1, "both edits", 15)
     edit = next(WORDS)
     new.write_text(f"# New\n\nIt speaks of the {other} and the {edit}.\n")
-    daemon.wait(lambda: len(paths(daemon, edit)) == 1, "the new folder is watched", 10)
+    daemon.wait(lambda: len(paths(daemon, edit)) == 1, "the new folder is watched")
     assert daemon.status()["wiki"]["watch_problem"] is None
 
     count = daemon.status()["counts"]["pages"]
@@ -158,7 +158,7 @@ def test_a_vault_of_plain_notes_is_indexed_and_no_file_of_it_changes(daemon, pag
     os.utime(touched)
     before[touched] += f" but {word}".encode()
     touched.write_bytes(before[touched])
-    daemon.wait(lambda: len(paths(daemon, word)) == 1, "the one that was touched", 10)
+    daemon.wait(lambda: len(paths(daemon, word)) == 1, "the one that was touched")
     assert daemon.status()["counts"]["pages"] == count
 
     daemon.stop()
@@ -204,7 +204,7 @@ def test_where_file_watches_run_out_the_tree_is_walked_and_that_is_said_once(tmp
         daemon.wait(lambda: any("no file watches left" in text for text in daemon.status()["problems"]), "it is said")
         for word in (next(WORDS), next(WORDS)):
             (project / "folder-11" / "a.md").write_text(f"# A\n\nIt speaks of the {word}.\n")
-            daemon.wait(lambda word=word: len(paths(daemon, word)) == 1, "an edit in the last folder", 20)
+            daemon.wait(lambda word=word: len(paths(daemon, word)) == 1, "an edit in the last folder")
         assert len([text for text in daemon.status()["problems"] if "watches" in text]) == 1
         assert task(daemon)["failures"] == 1
     finally:
@@ -242,7 +242,7 @@ def test_a_name_in_decomposed_letters_is_one_page_under_both_spellings(daemon, p
     assert len([name for name in git(daemon.data.wiki, "ls-files").splitlines() if "Caf" in name]) == 1
 
     git(daemon.data.wiki, "mv", *(str(folder.relative_to(daemon.data.wiki) / name) for name in ("bar.md", "BAR.md")))
-    daemon.wait(lambda: [path[-6:] for path in paths(daemon, "next")] == ["BAR.md"], "a rename of case alone", 10)
+    daemon.wait(lambda: [path[-6:] for path in paths(daemon, "next")] == ["BAR.md"], "a rename of case alone")
     daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "committed")
 
 
@@ -262,7 +262,7 @@ def test_a_conflict_of_git_in_the_wiki_stops_nothing_and_its_markers_are_never_c
         git(wiki, "merge", "other")
     assert "<<<<<<<" in page.read_text()
 
-    daemon.wait(lambda: paths(daemon, "okapi") == paths(daemon, "impala") == [name], "both sides are found", 10)
+    daemon.wait(lambda: paths(daemon, "okapi") == paths(daemon, "impala") == [name], "both sides are found")
     daemon.event("generic", "note", {"session_id": "s", "text": "while merging", "cwd": "/home/ada/zoo"})
     during = daemon.post("/api/v1/page", {"title": "During", "body": "A kudu.", "cwd": "/home/ada/zoo"})
     assert paths(daemon, "kudu") == [during["path"]] and daemon.search("while merging")
@@ -271,11 +271,11 @@ def test_a_conflict_of_git_in_the_wiki_stops_nothing_and_its_markers_are_never_c
 
     marked = page.read_text()
     git(wiki, "merge", "--abort")
-    daemon.wait(lambda: during["path"] in git(wiki, "ls-tree", "-r", "--name-only", "HEAD"), "commits go on", 30)
+    daemon.wait(lambda: during["path"] in git(wiki, "ls-tree", "-r", "--name-only", "HEAD"), "commits go on")
     page.write_text(marked)
-    daemon.wait(lambda: name in daemon.status()["wiki"]["held"], "markers are held back", 10)
+    daemon.wait(lambda: name in daemon.status()["wiki"]["held"], "markers are held back")
     assert any("conflict markers of git" in text for text in daemon.status()["problems"])
     assert "<<<<<<<" not in git(wiki, "show", f"HEAD:{name}") and paths(daemon, "okapi") == [name]
     page.write_text(text.replace("aardvark", "okapi and impala"))
-    daemon.wait(lambda: git(wiki, "status", "--porcelain") == "", "resolved, committed", 20)
+    daemon.wait(lambda: git(wiki, "status", "--porcelain") == "", "resolved, committed")
     assert "okapi and impala" in git(wiki, "show", f"HEAD:{name}") and daemon.status()["wiki"]["held"] == {}

@@ -314,10 +314,10 @@ def test_many_new_projects_are_made_at_a_steady_price(daemon, tmp_path):
             for folder in ("objects", "refs"):
                 (place / ".git" / folder).mkdir(parents=True)
             (place / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        before = time.perf_counter()
+        before = processor_ticks(daemon)
         for place in places:
             assert daemon.event("generic", "note", note(0, session_id=place.name, cwd=str(place)))[0] == 202
-        return time.perf_counter() - before
+        return processor_ticks(daemon) - before  # others on the machine don't count
 
     early = min(took(0), took(20))
     for first in range(40, 240, 20):
@@ -325,6 +325,12 @@ def test_many_new_projects_are_made_at_a_steady_price(daemon, tmp_path):
 
     assert min(took(240), took(260)) < early * 3
     assert len(daemon.get("/api/v1/projects")["projects"]) == 281
+
+
+def processor_ticks(daemon):
+    """Hundredths of a second that the daemon has computed."""
+    with open(f"/proc/{daemon.process.pid}/stat", encoding="utf-8") as stat:
+        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
 
 
 # -- found by reading ------------------------------------------------------------------------------------------------

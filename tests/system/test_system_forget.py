@@ -6,7 +6,7 @@ import sqlite3
 import unicodedata
 
 import pytest
-from living import all_bytes, git, repository
+from living import LIMIT_S, all_bytes, git, repository
 from pointed import Pointed, points_in_source
 from test_system_kill import Load, check
 
@@ -103,7 +103,7 @@ def test_a_forgotten_session_is_in_no_byte_and_the_rest_is_as_it_was(daemon, sho
     daemon.cli("down")
     daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": PROMPT}, shop)
     daemon.wait(lambda: list(daemon.data.spool.glob("[!.]*.json")), "the spooled event")
-    daemon.process.wait(20)
+    daemon.process.wait(LIMIT_S)
     shutil.rmtree(daemon.data.cache)
     daemon.data.down_marker.unlink()
     daemon.start()
@@ -307,7 +307,7 @@ def test_capture_goes_on_while_something_is_forgotten_and_loses_and_doubles_noth
         for number in range(3):
             word = f"word-{number}-Zq7"
             write(daemon, f"Bulbs {word}", f"The word of the bulbs is {word} for sure.\n")
-            assert load.enough.wait(20)
+            assert load.enough.wait(LIMIT_S)
             before = len(load.acknowledged)
             forget(daemon, "text", word, history=True)
             assert len(load.acknowledged) > before

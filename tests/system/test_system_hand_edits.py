@@ -9,6 +9,7 @@ import pytest
 from living import git
 
 LIMIT_S = 2.0
+pytestmark = pytest.mark.alone
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def found(daemon, word):
 
 def in_time(daemon, condition, what):
     before = time.monotonic()
-    daemon.wait(condition, what, limit_s=10)
+    daemon.wait(condition, what)
     assert time.monotonic() - before < LIMIT_S, what
 
 
@@ -100,7 +101,7 @@ def test_a_folder_that_comes_whole_and_one_that_is_replaced(daemon, pages, tmp_p
     one.write_text(one.read_text().replace("aardvark", "anteater"))
     wiki.rename(wiki.with_name("old"))
     copy.rename(wiki)
-    daemon.wait(lambda: found(daemon, "anteater") == {"Alpha"}, "the whole wiki was replaced", limit_s=10)
+    daemon.wait(lambda: found(daemon, "anteater") == {"Alpha"}, "the whole wiki was replaced")
 
     page = next(wiki.rglob("beta*.md"))
     page.write_text(page.read_text().replace("bandicoot", "bongo"))
@@ -132,7 +133,7 @@ def test_an_emptied_tree_is_no_mass_delete(daemon, pages):
     project = pages["alpha"].parents[1]
     for number in range(40):
         (project / f"page-{number}.md").write_text(f"# Page {number}\n\nIt speaks of the walrus.\n")
-    daemon.wait(lambda: daemon.status()["counts"]["pages"] >= 42, "forty pages more", limit_s=10)
+    daemon.wait(lambda: daemon.status()["counts"]["pages"] >= 42, "forty pages more")
 
     for path in list(daemon.data.wiki.iterdir()):
         if path.name != ".git":
@@ -174,10 +175,10 @@ def test_pages_that_are_away_while_a_branch_is_switched_are_not_deleted_from_the
 
     git(wiki, "checkout", "-q", older)
     assert not list(wiki.rglob("gamma*.md"))
-    daemon.wait(lambda: daemon.status()["git"]["problem"], "it is said that no commit is made", limit_s=20)
+    daemon.wait(lambda: daemon.status()["git"]["problem"], "it is said that no commit is made")
     git(wiki, "checkout", "-q", "main")
 
-    daemon.wait(lambda: daemon.status()["git"]["problem"] is None, "commits are made again", limit_s=20)
+    daemon.wait(lambda: daemon.status()["git"]["problem"] is None, "commits are made again")
     daemon.wait(lambda: found(daemon, "gnu") == {"Gamma"} and clean(wiki), "all is as it was")
     assert "D\t" not in git(wiki, "log", "--name-status", "--format=", f"{head}..HEAD")
 

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 
 import pytest
-from living import Daemon, git
+from living import LIMIT_S, Daemon, git
 
 ROUNDS, SOAK_ROUNDS = 20, 200
 CLIENTS = 8
@@ -57,7 +57,7 @@ def kill_under_load(daemon, rounds, seed):
     acknowledged, sent = [], []
     for number in range(rounds):
         with Load(daemon, number) as load:
-            assert load.enough.wait(20)
+            assert load.enough.wait(LIMIT_S)
             wanted = len(load.acknowledged) + chance.randrange(100)
             daemon.wait(lambda load=load, wanted=wanted: len(load.acknowledged) >= wanted, "a random instant")
             daemon.kill()

@@ -4,13 +4,15 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from living import Daemon, exchange
+from living import Daemon, exchange, git
 
 
 @pytest.fixture
@@ -140,21 +142,24 @@ def test_somebody_elses_server_on_the_socket_is_recognised(idle):
     assert "No daemon answers" in out
 
 
+@pytest.mark.alone
 @pytest.mark.promise("P2.4")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_ends_within_five_seconds_with_everything_in_files_index_and_git(daemon, number):
     for n in range(20):
         daemon.event("generic", "note", {"session_id": "s", "text": f"note {n}"}, at=10**18 + n, pid=n)
-    daemon.post("/api/v1/page", {"title": "Kept", "body": "text", "project": "_unfiled"})
+    page = daemon.post("/api/v1/page", {"title": "Kept", "body": "text", "project": "_unfiled"})
 
     took = daemon.stop(number)
 
     assert took < 5
     assert not daemon.data.socket.exists() and not daemon.data.endpoint.exists()
     assert len(daemon.lines("observation")) == 20
-    import subprocess as sp
-
-    assert sp.run(["git", "status", "--porcelain"], cwd=daemon.data.wiki, capture_output=True, text=True).stdout == ""
+    with closing(sqlite3.connect(daemon.data.index)) as db:
+        assert db.execute("select count(*) from observation").fetchone() == (20,)
+        assert db.execute("select count(*) from page where title = 'Kept'").fetchone() == (1,)
+    assert git(daemon.data.wiki, "status", "--porcelain") == ""
+    assert page["path"] in git(daemon.data.wiki, "ls-tree", "-r", "--name-only", "HEAD")
 
 
 def test_tasks_are_shown_with_their_state(daemon):
@@ -340,7 +345,7 @@ def test_broken_settings_stop_neither_status_nor_down(daemon):
     assert daemon.cli("search", "x").returncode == 2
     assert daemon.cli("status").returncode == 0
     assert daemon.cli("down").returncode == 0
-    daemon.process.wait(10)
+    daemon.process.wait(60)
 
 
 @pytest.mark.parametrize("place", ["/proc/nowhere", "a-file"])

@@ -34,7 +34,7 @@ class Client:
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 @pytest.fixture

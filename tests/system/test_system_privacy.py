@@ -1,5 +1,8 @@
 """`[privacy]` settings through the real daemon: the same in the daemon, in its sanitising process and in a hook's child."""
 
+import json
+import re
+
 import pytest
 from living import Daemon, all_bytes, repository
 
@@ -28,10 +31,10 @@ def test_own_settings_hold_in_the_daemon_in_its_worker_and_in_the_spool(tmp_path
         large = TEXT + "\n" + "a line of output\n" * 20_000
         daemon.event("claude-code", "PostToolUse", {**base, "tool_name": "Bash", "tool_input": {"command": "x"}, "tool_response": {"stdout": large}, "tool_use_id": "t1"})  # fmt: skip
         daemon.cli("down")
-        daemon.process.wait(20)
+        daemon.process.wait(60)
         daemon.process = None
         daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": TEXT, "prompt_id": "p2"}, shop)
-        (spooled,) = daemon.wait(lambda: list(daemon.data.spool.glob("*.json")), "the spooled prompt")
+        (spooled,) = daemon.wait(lambda: list(daemon.data.spool.glob("[!.]*.json")), "the spooled prompt")
         daemon.wait(lambda: spooled.stat().st_size, "the spooled prompt is written")
         assert CLEAN in spooled.read_text()
         daemon.data.config.rename(tmp_path / "config.toml")
@@ -84,16 +87,24 @@ def test_an_order_in_a_tool_output_becomes_no_rule_and_is_never_told_as_one(daem
 def test_neither_placeholder_nor_status_nor_log_lets_one_secret_be_told_from_another(tmp_path):
     """Known fault PRV-13: a digest of a short secret can be tried out."""
     seen = []
-    for n, secret in enumerate(("hunter2xyz", "Kestrel#2016")):
+    for n, (secret, as_long) in enumerate((("hunter2xyz", "hunter2xyz"), ("Kestrel#2016", "trader9qrs"))):
         daemon = Daemon(tmp_path / str(n))
         try:
             daemon.start()
             payload = {"session_id": "s1", "cwd": "/srv/app", "prompt": f"password: {secret}", "prompt_id": "p1"}
             daemon.event("claude-code", "UserPromptSubmit", payload, at=10**18, pid=7)
-            (line,) = daemon.lines("observation")
-            seen.append([line["data"]["prompt"], line["data"].get("hash"), line["data"].get("key"), daemon.status()["capture"]["claude-code"]["stored"]])  # fmt: skip
+            # known by its content alone; and one that is no JSON, which is kept as text
+            note = {"session_id": "s2", "text": f"password: {secret}", "cwd": "/srv/app"}
+            daemon.event("generic", "note", note, at=10**18, pid=7)
+            daemon.event("generic", "note", f'{{"text": "password: {as_long}"'.encode())
+            stored = [line["data"] | {"machine": ""} for line in daemon.lines("observation")]
+            (reject,) = map(json.loads, (daemon.data.rejects / "rejects.jsonl").read_text().splitlines())
+            counts = daemon.status()["capture"]
+            log = daemon.data.log_file.read_text().replace(str(tmp_path / str(n)), "")
+            logged = re.sub(r"(?m)^\S+ |pid=\d+", "", log)
+            seen.append([stored, reject | {"at": 0}, {name: counts[name]["reasons"] for name in counts}, logged])
         finally:
             daemon.close()
 
     assert seen[0] == seen[1]
-    assert seen[0][0] == "password: [redacted:password]"
+    assert [seen[0][0][0]["prompt"], seen[0][0][1]["text"]] == ["password: [redacted:password]"] * 2

@@ -10,7 +10,7 @@ from aimemory.index.dump import dump as logical_dump
 
 
 def dump(daemon):
-    daemon.search("anything")
+    daemon.level()
     db = sqlite3.connect(daemon.data.index)
     try:
         return logical_dump(db)
@@ -231,8 +231,9 @@ def filed(daemon):
     """What belongs to which project, as the index has it."""
     daemon.search("anything")
     db = sqlite3.connect(daemon.data.index)
-    sql = "select 'session', id, project from session union all select 'event', id, project from observation union all "
-    sql += "select 'handoff', id, project from handoff union all select 'page', path, project from page"
+    sql = """select 'session', id, project, page from session union all
+        select 'event', id, project, null from observation union all
+        select 'handoff', id, project, page from handoff union all select 'page', path, project, null from page"""
     try:
         return set(db.execute(sql))
     finally:

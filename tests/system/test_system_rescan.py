@@ -48,7 +48,7 @@ def daemon(tmp_path):
     made.wait(lambda: git(made.data.wiki, "status", "--porcelain") == "", "everything is committed")
     assert made.event("generic", "note", {"text": f"{SECRET} again", "cwd": str(where)}, at=10**18, pid=7)[0] == 202
     made.cli("down")
-    made.process.wait(20)
+    made.process.wait(60)
     made.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "what waits in the spool"}, where)
     made.program = today
     made.data.down_marker.unlink()

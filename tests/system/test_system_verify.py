@@ -56,7 +56,7 @@ def test_a_memory_that_is_right_has_no_finding_and_nothing_is_changed(filled):
 
 def test_nothing_that_is_being_written_is_called_damage(daemon):
     with Load(daemon, 3) as load:
-        assert load.enough.wait(20)
+        assert load.enough.wait(60)
         for _ in range(3):
             write(daemon, f"Page {len(load.acknowledged)}")
             code, report = verify(daemon)

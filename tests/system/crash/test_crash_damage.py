@@ -86,7 +86,7 @@ def test_while_another_process_holds_the_database_events_are_kept_and_reading_go
         assert all(ledger.event() for _ in range(20))
         found = daemon.post("/api/v1/search", {"query": "body", "project": "*"})
         assert found["answer"]["hits"]
-        daemon.wait(lambda: "busy" in problems(daemon), "it is named", 30)
+        daemon.wait(lambda: "busy" in problems(daemon), "it is named")
     finally:
         held.execute("rollback")
         held.close()

@@ -42,10 +42,10 @@ def test_a_session_that_is_closed_while_its_project_is_renamed_has_its_page_in_t
         renaming = threading.Thread(target=lambda: answers.append(daemon.post("/api/v1/projects/rename", told)))
         renaming.start()
         if step == "_git":  # nothing is written yet, so the rename comes first
-            renaming.join(20)
+            renaming.join(60)
             assert answers
         go_on.touch()
-        renaming.join(20)
+        renaming.join(60)
         daemon.wait(lambda: daemon.lines("done"), "the session is closed")
 
         assert answers and not (daemon.data.wiki / "default" / "shop").exists()

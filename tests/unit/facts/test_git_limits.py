@@ -41,7 +41,7 @@ def is_alive(pid: int) -> bool:
 def assert_all_gone(pids: Path) -> None:
     started = [int(pid) for pid in pids.read_text().split()]
     assert started
-    give_up = time.monotonic() + 5
+    give_up = time.monotonic() + 60
     while (left := [pid for pid in started if is_alive(pid)]) and time.monotonic() < give_up:
         time.sleep(0.005)
     assert left == []
@@ -51,11 +51,11 @@ def assert_all_gone(pids: Path) -> None:
 def test_a_git_that_hangs_leaves_every_fact_unknown_and_no_process(
     repo: Path, wrapper: Wrapper, tmp_path: Path
 ) -> None:
-    found = facts(repo, timeout_s=0.4, git=wrapper(HANG), since_ns=1)
+    found = facts(repo, timeout_s=2, git=wrapper(HANG), since_ns=1)
 
     assert {name for name, fact in all_facts(found).items() if not isinstance(fact, Unknown)} == set()
     assert isinstance(found.uncommitted, Unknown)
-    assert found.uncommitted.reason == "git did not answer within 400 ms"
+    assert found.uncommitted.reason == "git did not answer within 2000 ms"
     assert git_summary(found, 7).uncommitted is None
     assert_all_gone(tmp_path / "pids")
 
@@ -63,7 +63,7 @@ def test_a_git_that_hangs_leaves_every_fact_unknown_and_no_process(
 def test_a_probe_that_hangs_takes_no_other_with_it(repo: Path, wrapper: Wrapper, tmp_path: Path) -> None:
     slow = wrapper(f'case "$*" in *porcelain*) {HANG};; esac; exec $GIT "$@"')
 
-    found = facts(repo, timeout_s=3, git=slow)
+    found = facts(repo, timeout_s=6, git=slow)
 
     unknown = {name for name, fact in all_facts(found).items() if isinstance(fact, Unknown)}
     assert unknown == {"uncommitted", "untracked", "lines"}
@@ -75,7 +75,7 @@ def test_a_cancelled_caller_leaves_no_process(repo: Path, wrapper: Wrapper, tmp_
 
     async def ask_and_leave() -> None:
         task = asyncio.create_task(git_facts(str(repo), timeout_s=60, git=program))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not (tmp_path / "pids").exists():
                 await asyncio.sleep(0.005)
         task.cancel()

@@ -146,7 +146,7 @@ def test_eight_readers_and_a_writer_at_once_never_meet_a_locked_database(
     def look(number: int) -> None:
         reader = open_reader(path)
         try:
-            everyone.wait(5)
+            everyone.wait(60)
             while not stop.is_set() or not reads[number]:
                 assert read(reader, recent_observations(limit=20))
                 assert read(reader, counts())["observations"] >= 99
@@ -159,12 +159,12 @@ def test_eight_readers_and_a_writer_at_once_never_meet_a_locked_database(
     threads = [threading.Thread(target=look, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
-    everyone.wait(5)
+    everyone.wait(60)
     for batch in range(1, 15):
         apply_lines(db, [observed(batch * 100 + n, prompt=f"walrus {n}") for n in range(100)])
     stop.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
 
     assert errors == [] and min(reads) > 0
     assert read(db, counts())["observations"] == 99 + 14 * 100

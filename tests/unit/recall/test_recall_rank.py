@@ -77,6 +77,7 @@ def test_what_stands_around_an_event_does_not_depend_on_the_order_of_arrival(sto
 def test_the_shares_of_a_hit_add_up_to_its_score_and_ranks_go_on_over_pages_of_hits(store: Any) -> None:
     for n in range(25):
         store.page(f"{n}.md", f"The walrus export of part {n} " + "and more " * n, title=f"Walrus {n}")
+    store.page("old.md", "The walrus export of part 3", title="Walrus 3", status="superseded")
     store.observation(prompt="walrus export fails")
 
     first = _ask(store, "walrus export part 3", limit=10)
@@ -85,6 +86,7 @@ def test_the_shares_of_a_hit_add_up_to_its_score_and_ranks_go_on_over_pages_of_h
     hits = [*first.hits, *second.hits]
     assert [hit.rank for hit in hits] == list(range(1, 21))
     assert first.hits[0].path == "3.md" and first.hits[0].score == 1.0
+    assert "old.md" in {hit.path for hit in hits}
     for hit in hits:
         assert sum(share for _, share in hit.shares) == pytest.approx(hit.score, abs=0.002)
         assert hit.explanation.startswith(hit.why)
@@ -158,7 +160,7 @@ def test_numbers_and_words_that_are_no_dates_are_none() -> None:
 )
 def test_a_misspelt_word_is_taken_as_the_nearest_known_one_and_that_is_said(store: Any, typed: str, meant: str) -> None:
     store.page("wanted.md", f"The {meant} was moved to another host.")
-    store.page("other.md", "Parrots and herons.")
+    store.page("other.md", "Parrots and herons. " + "A mover is migrating databases and configs. " * 3)
 
     answer = _ask(store, f"{typed} moved")
 

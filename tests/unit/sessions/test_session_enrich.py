@@ -327,7 +327,7 @@ def test_a_transcript_that_hangs_holds_one_thread_however_often_it_is_asked_for(
 
     def hangs(source, name, **more):
         begun.append(name)
-        answers.wait(20)
+        answers.wait(60)
         return read_transcript(source, name, **more)
 
     monkeypatch.setattr("aimemory.sessions.reader.read_transcript", hangs)
@@ -344,7 +344,7 @@ def test_a_transcript_that_hangs_holds_one_thread_however_often_it_is_asked_for(
         told = [await sessions.enriched(seen[0].session, limit_s=0.01) for _ in range(6)]
         told_at_once = len(begun)
         answers.set()
-        after = await sessions.enriched(seen[0].session, limit_s=20)
+        after = await sessions.enriched(seen[0].session, limit_s=60)
         assert told_at_once == 1
         return [state.transcript for state in told if state], after.transcript if after else None
 

@@ -74,7 +74,7 @@ class Daemon:
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thread.join(5)
+        self._thread.join(60)
 
 
 Play = Callable[..., Daemon]
@@ -274,7 +274,7 @@ def test_an_answer_of_several_lines_is_printed_as_one(client: shim.Shim, play: P
 def test_a_connection_that_the_daemon_closed_meanwhile_is_replaced(client: shim.Shim, play: Play) -> None:
     daemon = play([result(1)], [result(2)])
     answered(client, write(1))
-    assert daemon.hung_up.acquire(timeout=5)
+    assert daemon.hung_up.acquire(timeout=60)
     assert "result" in answered(client, write(2))
     assert len(daemon.requests) == 2
 
@@ -301,11 +301,11 @@ def test_a_daemon_that_dies_of_a_request_is_asked_twice_and_no_more(client: shim
 def test_a_request_that_never_got_out_has_no_effect_and_says_so(data: Path, play: Play) -> None:
     play([b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"])
     link = Link(str(data / "socket"))
-    link.connect(time.monotonic() + 5)
+    link.connect(time.monotonic() + 60)
     assert link._sock is not None
     link._sock.shutdown(socket.SHUT_WR)
     with pytest.raises(Unsent):
-        link.post(b"POST /mcp HTTP/1.1\r\nContent-Length: 1\r\n\r\n", b"x", time.monotonic() + 5)
+        link.post(b"POST /mcp HTTP/1.1\r\nContent-Length: 1\r\n\r\n", b"x", time.monotonic() + 60)
 
 
 def test_a_daemon_that_never_answers_is_given_up_in_time(data: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_daemon_that_never_answers_is_given_up_in_time(data: Path) -> None:
         listener.bind(str(data / "socket"))
         listener.listen(1)
         link = Link(str(data / "socket"))
-        link.connect(time.monotonic() + 5)
+        link.connect(time.monotonic() + 60)
         with pytest.raises(LinkError, match="too long") as caught:
             link.post(b"POST /mcp HTTP/1.1\r\nContent-Length: 1\r\n\r\n", b"x", time.monotonic() + 0.05)
         assert not isinstance(caught.value, Unsent | Unanswered)

@@ -34,7 +34,7 @@ def watched(monkeypatch, changes):
         watcher = Watcher(pages, Path("/nowhere"))
         pulse = TaskPulse("watcher")
         running = asyncio.create_task(watcher.run(pulse))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await pages.enough.wait()
         running.cancel()
         return pages, watcher, pulse

@@ -42,6 +42,32 @@ def test_changes_are_durable_in_the_order_of_asking_and_told_once(tmp_path):
     assert texts(tmp_path) == [str(n) for n in range(50)]
 
 
+@pytest.mark.promise("P2.1")
+def test_success_is_said_after_the_sync_and_not_before(tmp_path, monkeypatch):
+    syncing, go_on, told = threading.Event(), threading.Event(), []
+
+    def sync(fd):
+        syncing.set()
+        assert go_on.wait(60)
+
+    async def story():
+        writer = Writer(opened(tmp_path), told.append)
+        await writer.record(record("the segment is begun"))
+        told.clear()
+        monkeypatch.setattr("aimemory.datadir.sync_fd", sync)
+        kept = writer.submit(record("kept"))
+        assert await asyncio.to_thread(syncing.wait, 60)
+        await asyncio.sleep(0)
+        before = kept.done(), list(told)
+        go_on.set()
+        after = await kept
+        await writer.close()
+        return before, after
+
+    assert asyncio.run(story()) == ((False, []), 2)
+    assert [line.data["text"] for (line,) in told] == ["kept"]
+
+
 def test_a_page_operation_keeps_its_place_among_the_lines(tmp_path):
     async def story():
         writer = Writer(opened(tmp_path), lambda lines: None)
@@ -80,7 +106,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_back(tmp_path, monkeypatch):
     async def story():
         writer = Writer(opened(tmp_path), lambda lines: None)
         go_on = threading.Event()
-        held = asyncio.ensure_future(writer.call(lambda append: go_on.wait(10)))
+        held = asyncio.ensure_future(writer.call(lambda append: go_on.wait(60)))
         await asyncio.sleep(0)
         waiting = [writer.submit(record(str(n))) for n in range(3)]
         with pytest.raises(Busy) as refused:
@@ -114,7 +140,7 @@ def test_a_client_that_went_away_loses_nothing(tmp_path):
     async def story():
         writer = Writer(opened(tmp_path), lambda lines: None)
         go_on = threading.Event()
-        held = asyncio.ensure_future(writer.call(lambda append: go_on.wait(10)))
+        held = asyncio.ensure_future(writer.call(lambda append: go_on.wait(60)))
         await asyncio.sleep(0)
         gone = writer.submit(record("still stored"))
         gone.cancel()

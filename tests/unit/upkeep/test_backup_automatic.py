@@ -50,7 +50,7 @@ class Desk:
         self.step()
         count = len(self.started) - before
         for process in self.started:
-            process.wait(10)
+            process.wait(60)
         self.clock.ns += 1
         self.step()
         self.automatic.close()  # another one, if its command left no archive

@@ -43,7 +43,7 @@ class Desk:
         """Look whether one is due, wait for its end, take note of it; how many were started in all."""
         self.step()
         if self.started:
-            self.started[-1].wait(10)
+            self.started[-1].wait(60)
             self.step()
         return len(self.started)
 

@@ -135,7 +135,7 @@ def test_of_two_creators_at_once_one_wins_and_the_other_gets_a_conflict(
     files: WikiFiles, monkeypatch: pytest.MonkeyPatch, hard_links: bool
 ) -> None:
     (files.root / PAGE).parent.mkdir(parents=True)
-    both_written = Barrier(2, timeout=5)
+    both_written = Barrier(2, timeout=60)
     monkeypatch.setattr(files_module, "sync_fd", lambda fd: both_written.wait())
     if not hard_links:
         monkeypatch.setattr(files_module.os, "link", _no_hard_links)
