@@ -27,6 +27,8 @@ class Ledger:
         self.open: list[tuple[int, dict]] = []
         self.pages: dict[str, set[str | None]] = {}
         self.sessions: list[str] = []
+        self.said = ""
+        """The last answer of the daemon's API."""
         self._numbers = itertools.count(1)
         self.shop = repository(daemon.root / "shop")
         self.project = "default/shop"
@@ -40,6 +42,7 @@ class Ledger:
         except (OSError, IndexError, ValueError):
             return None
         assert status < 300 or status >= 500, (status, raw)
+        self.said = raw.decode()
         return json.loads(raw) if status < 300 else None
 
     def event(self, **more: object) -> bool:

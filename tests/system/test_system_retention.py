@@ -116,6 +116,7 @@ def test_what_is_old_goes_and_what_is_a_persons_or_open_stays(kept, garden):
     assert status["last_run"]["counts"] == told[1]["counts"] and status["next_at"] > status["last_run"]["at"]
     assert "keeps    " in daemon.cli("status").stdout
     is_right(daemon)
+    daemon.level()
     live = dumped(daemon)
     daemon.cli("reindex")
     assert dumped(daemon) == live

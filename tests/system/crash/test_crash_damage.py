@@ -102,12 +102,16 @@ def test_a_second_daemon_on_a_copy_of_the_living_directory_comes_up_right(ledger
         stored = len(ledger.events)
         ledger.daemon.wait(lambda: len(ledger.events) > stored + 20, "it is being written to")
         target = tmp_path / "copy" / "data"
-        shutil.copytree(
-            ledger.daemon.data.root, target, ignore=shutil.ignore_patterns("socket", "lock", ".aimemory-tmp-*")
-        )
+        target.mkdir(parents=True)
+        shutil.copytree(ledger.daemon.data.cache, target / "cache")  # before the journal, which is ahead of it then
+        leave_out = shutil.ignore_patterns("socket", "lock", "cache", ".aimemory-tmp-*")
+        shutil.copytree(ledger.daemon.data.root, target, ignore=leave_out, dirs_exist_ok=True)
     finally:
         stop.set()
         writing.join()
+    (segment,) = (target / "journal").rglob("*.jsonl")
+    with segment.open("ab") as file:  # a line in the middle of being written
+        file.write(segment.read_bytes().splitlines()[-1][:40])
     other = Daemon(tmp_path / "copy")
     try:
         other.start()

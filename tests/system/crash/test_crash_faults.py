@@ -4,6 +4,7 @@ import time
 
 import pytest
 from ledger import Ledger
+from living import git
 from pointed import Pointed
 
 ERRORS = ["ENOSPC", "EIO", "EROFS", "EACCES"]
@@ -56,13 +57,19 @@ def reindex(ledger):
 
 
 WRITES = {
-    "journal.written": event, "journal.segment-begun": event, "index.before-commit": event, "page.announced": page,
+    "journal.written": event, "journal.segment-begun": event, "index.before-commit": event, "page.announced": new_version,
     "page.folder-made": closing, "page.temp-synced": page, "page.linked": page, "page.named": new_version,
     "page.deletion-announced": deletion, "page.removed": deletion, "git.commit-written": page,
     "git.index-written": page, "refile.rename-announced": rename, "page.moved": rename, "rebuild.lines": reindex,
     "rebuild.built": reindex,
 }  # fmt: skip
 """Points right before or behind a system call that a disk may refuse, and what leads there."""
+
+SAID = {
+    "page.announced": "It is as it was", "page.named": "was written, but the disk failed",
+    "page.deletion-announced": "It is as it was", "page.removed": "was deleted, but the disk failed",
+}  # fmt: skip
+"""What the answer says of the page: whether it was changed."""
 
 
 @pytest.mark.promise("P2.101")
@@ -82,6 +89,7 @@ def test_a_write_that_the_disk_refuses_loses_nothing_is_said_and_is_made_good_wh
             for _ in range(10):
                 ledger.event(text="x" * 8000)
         WRITES[point](ledger)
+        assert SAID.get(point, "") in ledger.said
         daemon.wait(daemon.happened, f"{error} at {point}")
         ledger.hook("PostToolUse", {"session_id": "bystander", "tool_name": "Bash", "tool_use_id": str(time.time_ns()),
                                     "tool_input": {"command": "ls"}, "tool_response": {"stdout": ""}})  # fmt: skip
@@ -90,6 +98,7 @@ def test_a_write_that_the_disk_refuses_loses_nothing_is_said_and_is_made_good_wh
         ledger.check_quickly()
     ledger.again()
     ledger.check()
+    assert "by hand" not in git(daemon.data.wiki, "log", "--format=%s"), "what we wrote is said to be a person's"
 
 
 def test_while_the_journal_cannot_be_written_status_says_so_and_nothing_grows(ledger):

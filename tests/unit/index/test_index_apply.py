@@ -93,6 +93,8 @@ def test_any_cut_into_batches_gives_the_same_tables(db: sqlite3.Connection, obse
         Line(11, "brief", 82, {"session": "s2", "project": "p2", "digest": "d", "chars": 9}),
         Line(12, "project", 84, {"op": "move-session", "session": "s2", "from": "p2", "project": "p9", "pages": {}}),
         observed(13, at_ns=90, session="s2", project="p2"),
+        Line(14, "page", 91, {"path": "default/old/y.md", "version": "v"}),
+        Line(15, "project", 92, {"op": "rename", "project": "p1", "from": "default/old", "to": "default/new"}),
     ]  # fmt: skip
     apply_lines(db, lines)
     whole = dump(db)
