@@ -175,7 +175,7 @@ class Ledger:
         wiki = self.daemon.data.wiki
         self.clean()
         assert git(wiki, "fsck", "--no-progress", "--no-dangling") == ""
-        assert not [path for path in wiki.rglob("*") if ".aimemory-tmp" in path.name and path.suffix == ".md"]
+        assert ".aimemory-tmp" not in git(wiki, "ls-files")
         for session in self.sessions:
             pages = [page for page in self.daemon.pages() if f"sort the seeds of {session}\n" in page.read_text()]
             assert len(pages) == 1, (session, pages)

@@ -287,8 +287,8 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from_without_he
 
         filler.unlink()
 
-        assert send(daemon, [500])[0]["outcome"] == "stored"
         daemon.wait(lambda: daemon.status()["index"]["lag"] == 0, "the index catches up by itself")
+        assert send(daemon, [500])[0]["outcome"] == "stored"
         assert len(daemon.lines("observation")) == 10 + acknowledged + 1
         daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "git catches up by itself")
     finally:

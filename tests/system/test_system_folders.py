@@ -23,8 +23,19 @@ def idle(tmp_path):
 
 
 def said(daemon, where, text, session="s", **more):
+    """A prompt through the hook. A busy daemon answers a child of it, so its answer is waited for where one runs."""
     payload = {"session_id": session, "cwd": str(where), "prompt": text, **more}
-    return daemon.hook("claude-code", "UserPromptSubmit", payload, where if where.is_dir() else None)
+    before = answered(daemon)
+    done = daemon.hook("claude-code", "UserPromptSubmit", payload, where if where.is_dir() else None)
+    if daemon.process is not None:
+        daemon.wait(lambda: answered(daemon) > before, f"{text} is answered")
+    return done
+
+
+def answered(daemon):
+    """How many events the daemon has taken or refused."""
+    counts = daemon.status()["capture"].get("claude-code", {}) if daemon.process is not None else {}
+    return sum(counts.get(name, 0) for name in ("stored", "duplicate", "dropped", "rejected"))
 
 
 def prompts(daemon):
@@ -88,6 +99,7 @@ def test_nothing_of_a_folder_that_is_off_is_left_anywhere(daemon, where):
 def test_what_can_not_be_understood_is_not_kept_there_either(daemon, where):
     daemon.cli("off", str(where))
     done = daemon.hook("claude-code", "Stop", b"no JSON, but pelargonium", where)
+    daemon.wait(lambda: answered(daemon) == 1, "it is refused")
     status, answer = daemon.event("claude-code", "Stop", b"pelargonium", cwd=str(where))
 
     assert done.returncode == 0 and status == 400 and "off" in answer["error"]["message"]
@@ -100,7 +112,7 @@ def test_a_session_that_began_where_it_is_off_is_not_recorded_from_elsewhere_eit
     other = repository(tmp_path / "other")
     daemon.cli("off", str(where))
     start = {"session_id": "s", "cwd": str(where), "source": "startup"}
-    daemon.hook("claude-code", "SessionStart", start, where)
+    daemon.event("claude-code", "SessionStart", start)
     said(daemon, other, "from elsewhere")
     said(daemon, other, "another session", session="t")
 

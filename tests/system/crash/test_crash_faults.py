@@ -98,6 +98,7 @@ def test_a_write_that_the_disk_refuses_loses_nothing_is_said_and_is_made_good_wh
         ledger.check_quickly()
     ledger.again()
     ledger.check()
+    assert not list(daemon.data.wiki.rglob(".aimemory-tmp-*")), "what was begun is left behind"
     assert "by hand" not in git(daemon.data.wiki, "log", "--format=%s"), "what we wrote is said to be a person's"
 
 

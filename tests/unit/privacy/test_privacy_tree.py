@@ -24,6 +24,7 @@ TOKEN = "zq8f7d6a5b4c3e2f1a0b"
         ([["X-Auth-Token", TOKEN], ["Accept", "text/html"]], [["X-Auth-Token", "[redacted:token]"], ["Accept", "text/html"]]),
         (["tool", "--password", "hunter2xyz", "-v"], ["tool", "--password", "[redacted:password]", "-v"]),
         ({"passwords": "x", "password": ["hunter2xyz", "hunter3xyz"]}, {"passwords": "x", "password": ["[redacted:password]"] * 2}),
+        ({"kty": "oct", "k": 2 * TOKEN}, {"kty": "oct", "k": "[redacted:private-key]"}),
         ({"env": [f"API_TOKEN={TOKEN}"]}, {"env": ["API_TOKEN=[redacted:token]"]}),
     ],
 )  # fmt: skip
@@ -141,6 +142,7 @@ def test_escaped_halves_and_raw_character_give_the_same_text():
     assert escaped == raw == joined == {"text": "🍸 cheers"}
 
 
+@pytest.mark.promise("P4.7")
 @pytest.mark.parametrize(
     ("raw", "clean"),
     [

@@ -55,6 +55,13 @@ def test_their_size_is_bounded_and_the_newest_is_always_kept(copies):
     assert copies.text(newest)[1] == "y" * 900
 
 
+@pytest.mark.promise("P9.112")
+def test_an_agents_newest_is_kept_also_beside_older_ones_of_a_person(copies):
+    persons = [keep(copies, text, ADA) for text in ("one", "two", "three", "four")]
+    newest = keep(copies, "by an agent")
+    assert {copy.id for copy in copies.all} == {*persons[1:], newest}
+
+
 def test_a_foreign_file_is_left_alone(copies, tmp_path):
     keep(copies, "one")
     (tmp_path / "conflicts" / "mine.txt").write_text("not a copy\n")
