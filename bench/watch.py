@@ -1,4 +1,4 @@
-"""Hand edits in a large wiki: from a save to the index, the full compare of tree and index, memory of the daemon.
+"""A large wiki: from a save by hand to the index, writes of pages, the full compare of tree and index, memory.
 
 Prints one JSON line per figure; floors of the same run stand beside them: what the file watch alone needs (with our pauses
 for gathering, in a folder of one file), a bare walk that looks at every file, and a daemon without pages.
@@ -7,8 +7,10 @@ Run: python bench/watch.py [--pages 10000] [--rounds 40]; most of the time goes 
 
 import argparse
 import asyncio
+import http.client
 import json
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -117,6 +119,64 @@ def latencies(running: Running, pages: int, rounds: int) -> list[float]:
     return taken
 
 
+class Connection(http.client.HTTPConnection):
+    """HTTP over the daemon's Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=LIMIT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self._path))
+
+
+def write_latencies(running: Running, pages: int, rounds: int) -> dict[str, list[float]]:
+    """Milliseconds until a page write is answered: of new pages, and of pages of the full folders."""
+    taken: dict[str, list[float]] = {"new": [], "replaced": []}
+    connection = Connection(running.data.socket)
+
+    def post(name: str, body: dict[str, str]) -> None:
+        start = time.perf_counter()
+        connection.request("POST", "/api/v1/page", json.dumps({"cwd": "/srv/plant", **body}))
+        answer = connection.getresponse()
+        text = answer.read()
+        taken[name].append((time.perf_counter() - start) * 1000)
+        if answer.status >= 300:
+            raise SystemExit(text.decode())
+
+    for number in range(rounds):
+        post("new", {"title": f"Written {number}", "body": TEXT.format(number, number, number) * 24})
+        if pages:
+            path = page_path(number * (pages // rounds or 1) % pages)
+            version = page_version((running.data.wiki / path).read_bytes())
+            body = TEXT.format(number, number, number) * 24
+            post("replaced", {"title": f"Page {number}", "body": body, "path": path, "version": version})
+    connection.close()
+    return taken
+
+
+def bare_write(folder: Path, rounds: int) -> list[float]:
+    """Milliseconds for what is synced at least: a line of a journal, a file, and its folder."""
+    taken = []
+    with (folder / "lines").open("ab") as lines:
+        for number in range(rounds):
+            start = time.perf_counter()
+            lines.write(b"x" * 300)
+            lines.flush()
+            os.fdatasync(lines.fileno())
+            with (folder / "temp").open("wb") as file:
+                file.write(b"x" * 3000)
+                file.flush()
+                os.fdatasync(file.fileno())
+            (folder / "temp").rename(folder / f"{number}.md")
+            fd = os.open(folder, os.O_RDONLY)
+            os.fsync(fd)
+            os.close(fd)
+            taken.append((time.perf_counter() - start) * 1000)
+    return taken
+
+
 async def watch_alone(folder: Path, rounds: int) -> list[float]:
     """Milliseconds until the library tells of a save, with the daemon's own pauses."""
     file = folder / "one.md"
@@ -195,6 +255,12 @@ def run(pages: int, rounds: int, folder: Path) -> None:
         show("full compare: what is known", pages, **spread([one for one, _ in compares]))
         show("full compare: the tree", pages, **spread([one for _, one in compares]))
         show("from a save to the index", pages, **spread(latencies(running, pages, rounds)))
+        synced = folder / "synced"
+        synced.mkdir()
+        show("floor: a line, a file and its folder synced", 1, **spread(bare_write(synced, rounds)))
+        for name, taken in write_latencies(running, pages, rounds).items():
+            if taken:
+                show(f"a page written until it is answered: {name}", pages, **spread(taken))
         show("memory after the edits", pages, **running.memory_mb())
     finally:
         running.stop()

@@ -105,8 +105,7 @@ class Repair:
         lose: also where its text is in no commit, so that nothing can bring it back. Raises Conflict when the page is
         not at `version`, UserError for a project's own page, Unavailable when git can't take its text now.
         """
-        await self._history.level()
-        path, _ = await self._find(page, project, caller)
+        path, _ = await self._level(self._find, page, project, caller)
         plan = await self._deletion(path)
         if not apply:
             return plan
@@ -126,8 +125,7 @@ class Repair:
         Raises NotFound when there is no such version or no commit holds it, Conflict when the page exists and no
         version is named.
         """
-        await self._history.level()
-        path, where = await self._find_ever(page, project, caller)
+        path, where = await self._level(self._find_ever, page, project, caller)
         found = await self._history.versions(path)
         exists = bool(found) and found[0].version is not None
         if version is None and exists:
@@ -148,8 +146,7 @@ class Repair:
 
         diff: number of a version, whose difference from the one before is given along. Raises NotFound.
         """
-        await self._history.level()
-        path, _ = await self._find_ever(page, project, caller)
+        path, _ = await self._level(self._find_ever, page, project, caller)
         found = await self._history.versions(path)
         if not found:
             raise NotFound(f"There was never a page {path}, as far as git and journal tell.")
@@ -204,6 +201,18 @@ class Repair:
                 "Take the finding out of the file first, delete the file by hand, or use `aimemory delete --lose`."
             )
         return Unavailable(f"{path} as it stands could not be committed, so deleting it would lose it. Try again.")
+
+    async def _level(self, find: Find, page: str, project: str | None, caller: Caller) -> tuple[str, Located]:
+        """The page, with what happened to it outside taken in; what isn't there is looked for in the whole tree."""
+        try:
+            path, where = await find(page, project, caller)
+            await self._history.level(path)
+            if await self._pages.version(path) is not None:
+                return path, where
+        except NotFound:
+            pass
+        await self._history.level()
+        return await find(page, project, caller)
 
     async def _find_ever(self, page: str, project: str | None, caller: Caller) -> tuple[str, Located]:
         """As `find`, and by path or file name for a page that is gone."""

@@ -88,7 +88,7 @@ class Merging:
             try:
                 version = await self._pages.write(
                     path, text, expected=at, actor=actor, summary=f"{summary}, merged" if attempt else summary,
-                    walk_first=True, op=op,
+                    look_first=True, op=op,
                 )  # fmt: skip
                 self._remember(text.value, version)
                 await asyncio.to_thread(self._conflicts.settle, path, actor)

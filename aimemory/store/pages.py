@@ -7,7 +7,7 @@ change is found by a stat walk; the hash of the last recorded write tells a pers
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from aimemory import points
@@ -39,7 +39,7 @@ from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.merge import has_conflict_markers
 from aimemory.wiki.names import check_new_page_path, check_page_path
 from aimemory.wiki.spelling import spelling, twin
-from aimemory.wiki.walk import Stat, look, scan, stat_of
+from aimemory.wiki.walk import Changes, Stat, look, scan, stat_of
 
 FORGOTTEN = "it was forgotten"
 """Why a page is held whose very bytes were forgotten at this place, and lie there again."""
@@ -80,6 +80,7 @@ class Pages:
         self._actor = actor
         self._asked = self._served = 0
         self._walk = asyncio.Lock()
+        self._taking = asyncio.Lock()
         self._held: dict[str, str] = {}
         self._folders: dict[str, ProjectId] | None = None
         self._on_project_pages: Callable[[Sequence[str]], Awaitable[None]] | None = None
@@ -125,21 +126,21 @@ class Pages:
 
     async def write(
         self, path: str, content: Sanitized[str] | Sanitized[bytes], *, expected: Version | None, actor: Actor,
-        summary: str, walk_first: bool = False, op: str = "write",
+        summary: str, look_first: bool = False, op: str = "write",
     ) -> Version:  # fmt: skip
         """Create (`expected` None) or replace a page; returns the new version when it is durable and indexed.
 
         op: what the journal calls it; `edit` and `restore` are a person's own text, as if typed into the file, `add` is
         what we added to one.
-        walk_first: take in what changed outside before; for writes that somebody asked for. The page itself is compared
-        with the disk in any case. Raises Conflict, with the current text, when the page is not at `expected`; NotFound
-        when it is gone.
+        look_first: take in what happened to this page outside before, so that a person's version has its own commit:
+        for writes that somebody asked for. The page itself is compared with the disk in any case, up to its rename.
+        Raises Conflict, with the current text, when the page is not at `expected`; NotFound when it is gone.
         """
         path = check_page_path(path) if expected else check_new_page_path(path)
         if sanitize(path).counts:
             raise UserError("The page's path looks as if it held a secret. Choose another name.")
-        if walk_first:
-            await self.reconcile()
+        if look_first:
+            await self.look_at([path])
         raw = content.derive(_as_bytes)
         record = self._line(op, path, page_version(raw.value), actor)
         wanted_again = self._is_forgotten(path, page_version(raw.value))
@@ -198,7 +199,7 @@ class Pages:
                 append(self._line("add", path, expected, actor))
                 raise Unavailable(f"{path} can't be deleted: {error.strerror}. It is as it was.") from error
 
-        async with self._walk:  # else a walk may see the file gone first, and call that a deletion by hand
+        async with self._taking:  # else a look may see the file gone first, and call that a deletion by hand
             await self._writer.call(operation)
             self._held.pop(path, None)
             self._committer.add(Change(path, None, *author_of(actor), summary))
@@ -216,7 +217,7 @@ class Pages:
 
         It returns new paths by old ones, and may raise; so does this.
         """
-        async with self._walk:  # else a walk may take the files for deleted and others for made by hand
+        async with self._taking:  # else a look may take the files for deleted and others for made by hand
             moves = await self._writer.call(operation)
             try:
                 await self._projector.reached(self._writer.last_seq)
@@ -248,7 +249,7 @@ class Pages:
 
         It returns, by the path that a page had, the one it has and its bytes, or None for a page that went.
         """
-        async with self._walk:  # else a walk may take what it finds for a person's doing
+        async with self._taking:  # else a look may take what it finds for a person's doing
             done = await self._writer.call(operation)
             gone = [old for old, now in done.items() if now is None or now[0] != old]
             for path in gone:
@@ -271,7 +272,7 @@ class Pages:
         Returns what was found. Raises NotFound; UserError when nothing keeps the page back.
         """
         path = check_page_path(path)
-        await self.reconcile()
+        await self.look_at([path])
         raw, version = await asyncio.to_thread(self._files.read, path)
         found = FORGOTTEN if self._is_forgotten(path, version) else _findings(path, raw)
         if not found:
@@ -279,7 +280,7 @@ class Pages:
         await self._writer.record(self._acknowledged(path, version, actor, found))
         await self._projector.reached(self._writer.last_seq)
         self._accepted[path] = self._forgotten.veil("file", path, version)
-        async with self._walk:
+        async with self._taking:
             self._commit(path, raw, actor, "Accept")
             await self._index([(path, raw)])
         return found
@@ -298,7 +299,10 @@ class Pages:
         return Record("accept", self._clock.now_ns(), sanitize_tree(said))
 
     async def reconcile(self) -> Reconciled:
-        """Take in what changed outside of us; of several callers that wait for a walk, one walk serves all."""
+        """Take in what changed outside of us; of several callers that wait for a walk, one walk serves all.
+
+        Nobody else waits for the walk itself: what it found is looked at once more when it is taken in.
+        """
         self._asked += 1
         mine = self._asked
         async with self._walk:
@@ -316,28 +320,40 @@ class Pages:
                 text = f"{self._files.root} is empty and its repository is gone; {len(known)} pages stay in the index."
                 self.last = Reconciled(problem=f"{text} Is it unmounted or moved?")
                 return self.last
-            seen = {path: known[path].version for path in found.changed} | dict.fromkeys(found.added)
-            by_hand = await self._take_in(seen, {**found.added, **found.changed})
-            by_hand += await self._take_out(found.removed)
+            async with self._taking:
+                now, versions = await self._look([*found.added, *found.changed, *found.removed])
+                gone = set(found.removed).intersection(now.removed)  # what went since then may be an accident
+                by_hand = await self._take(replace(now, removed=tuple(sorted(gone))), versions)
             self._served = asked
-            self.last = Reconciled(len(seen), len(found.removed), by_hand, found.problem, found.nameless)
+            changed = len(now.added) + len(now.changed)
+            self.last = Reconciled(changed, len(gone), by_hand, found.problem, found.nameless)
             return self.last
 
     async def look_at(self, paths: Collection[str]) -> None:
-        """Take in what happened to these files, as far as it isn't known: for a watcher's hints.
+        """Take in what happened to these files, as far as it isn't known: for a watcher's hints, and before a write.
 
-        Many deletions at once are left to the walk, which knows an emptied tree from a cleaned-up one.
+        Many deletions at once, and pages that went with their folder, are left to the walk, which knows an emptied tree
+        from a cleaned-up one. Else the cost doesn't grow with the number of pages.
         """
-        async with self._walk:
-            known = await self._reader.read(stats_of(list(paths)))
-            stats = {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
-            found = await asyncio.to_thread(look, self._files.root, paths, stats)
-            if len(found.removed) <= _FEW:
-                seen = {path: known[path].version for path in found.changed} | dict.fromkeys(found.added)
-                await self._take_in(seen, {**found.added, **found.changed})
-                await self._take_out(found.removed)
+        async with self._taking:
+            found, versions = await self._look(paths)
+            if len(found.removed) <= _FEW and not found.suspicious:
+                await self._take(found, versions)
                 return
         await self.reconcile()
+
+    async def _look(self, paths: Collection[str]) -> tuple[Changes, dict[str, Version]]:
+        """What happened to these files, and the versions that are known of them."""
+        known = await self._reader.read(stats_of(list(paths)))
+        stats = {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
+        found = await asyncio.to_thread(look, self._files.root, paths, stats)
+        return found, {path: row.version for path, row in known.items()}
+
+    async def _take(self, found: Changes, versions: Mapping[str, Version]) -> int:
+        """Index and commit what a look found; returns how many of the changes are a person's."""
+        seen = {path: versions[path] for path in found.changed} | dict.fromkeys(found.added)
+        by_hand = await self._take_in(seen, {**found.added, **found.changed})
+        return by_hand + await self._take_out(found.removed)
 
     async def take_stock(self) -> None:
         """After a rebuild of the index, which takes files in without asking who wrote them, and at a start."""

@@ -55,9 +55,12 @@ class PageHistory:
         self._projector = projector
         self._writer = writer
 
-    async def level(self) -> None:
-        """Take in what changed outside, and wait until the index shows every durable line."""
-        await self._pages.reconcile()
+    async def level(self, path: str | None = None) -> None:
+        """Take in what changed outside, of one page or everywhere; wait until the index shows every durable line."""
+        if path is None:
+            await self._pages.reconcile()
+        else:
+            await self._pages.look_at([path])
         await self._projector.reached(self._writer.last_seq)
 
     async def versions(self, path: str) -> list[PastVersion]:

@@ -82,21 +82,25 @@ def scan(root: Path, known: Mapping[str, Stat]) -> Changes:
 
 
 def look(root: Path, paths: Iterable[str], known: Mapping[str, Stat]) -> Changes:
-    """As `scan`, for these paths alone: what a watcher's hints come to."""
+    """As `scan`, for these paths alone: what a watcher's hints come to. suspicious: a page is gone with its folder, so
+    the tree may be; `removed` names it all the same."""
     walk = _Walk(known, time.time_ns())
-    removed = []
+    removed: list[str] = []
+    suspicious = False
     for path in paths:
-        name = path.rpartition("/")[2]
+        folder, _, name = path.rpartition("/")
         try:
             found = (root / path).lstat()
         except (FileNotFoundError, NotADirectoryError):
-            removed += [path] if path in known else []
+            if path in known:
+                removed.append(path)
+                suspicious = suspicious or not (root / folder).is_dir()
             continue
         except OSError:
             continue  # the walk says what is wrong
         if stat.S_ISREG(found.st_mode) and (path in known or _is_page(name)):
             walk.note(path, found)
-    return Changes(walk.added, walk.changed, tuple(removed))
+    return Changes(walk.added, walk.changed, tuple(removed), suspicious=suspicious)
 
 
 class _Walk:

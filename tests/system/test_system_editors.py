@@ -27,7 +27,7 @@ def task(daemon):
 
 
 def paths(daemon, word):
-    """Pages that have the word, without any walk that a write would ask for."""
+    """Pages that have the word, without any look that a write would ask for."""
     found = daemon.post("/api/v1/search", {"query": word, "project": "*", "observations": False})["answer"]
     return [hit["path"] for hit in found["hits"]] if found["loosened"] is None else []
 

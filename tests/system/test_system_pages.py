@@ -154,15 +154,13 @@ def test_ten_titles_without_latin_letters_are_ten_pages_and_ten_hits(daemon, sho
         assert daemon.search(title, kind="decision"), title
 
 
-def test_a_hand_edit_is_found_after_the_walk_and_committed_in_the_persons_name(daemon, shop):
+def test_a_hand_edit_is_found_and_committed_in_the_persons_name(daemon, shop):
     page = write(daemon)
     file = daemon.data.wiki / page["path"]
     daemon.wait(lambda: page["path"] in git(daemon.data.wiki, "ls-files"), "the commit")
     file.write_text(file.read_text() + "\nMind the rhododendron.\n")
 
-    write(daemon, title="Something else", body="A write looks at the tree first.")
-
-    assert any("rhododendron" in hit["snippet"] for hit in daemon.search("rhododendron"))
+    daemon.wait(lambda: any("rhododendron" in hit["snippet"] for hit in daemon.search("rhododendron")), "it is found")
     daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "the edit is committed")
     commit = git(daemon.data.wiki, "log", "-1", "--format=%an%n%B", "--", page["path"])
     assert commit.startswith("ada\n") and f"Edit by hand: {page['path']}" in commit
@@ -186,13 +184,11 @@ def test_a_hand_written_secret_is_not_committed_and_named(daemon, shop):
     secret = "ghp_" + "Zq8R" * 9
     file.write_text(f"The key is {secret}\n")
 
-    write(daemon, title="Something else", body="A write looks at the tree first.")
-
-    status = daemon.status()
-    assert "default/shop/notes/keys.md" in status["wiki"]["held"]
+    daemon.wait(lambda: "default/shop/notes/keys.md" in daemon.status()["wiki"]["held"], "it is held and named")
     assert not any(secret in hit["snippet"] for hit in daemon.search("key"))
     assert secret in file.read_text()
-    daemon.wait(lambda: status["git"]["waiting"] == 0 or daemon.status()["git"]["waiting"] == 0, "commits are done")
+    write(daemon, title="Something else", body="It is committed.")
+    daemon.wait(lambda: daemon.status()["git"]["waiting"] == 0, "commits are done")
     assert "keys.md" not in git(daemon.data.wiki, "ls-files")
 
 
@@ -201,9 +197,7 @@ def test_a_page_deleted_by_hand_is_gone_from_search_and_stays_in_history(daemon,
     daemon.wait(lambda: page["path"] in git(daemon.data.wiki, "ls-files"), "the commit")
     (daemon.data.wiki / page["path"]).unlink()
 
-    write(daemon, title="Something else", body="A write looks at the tree first.")
-
-    assert daemon.search("amaryllis", observations=False) == []
+    daemon.wait(lambda: daemon.search("amaryllis", observations=False) == [], "nothing finds it")
     daemon.wait(lambda: page["path"] not in git(daemon.data.wiki, "ls-files"), "the deletion is committed")
 
 
@@ -431,7 +425,7 @@ def test_a_hand_written_secret_is_not_committed_by_a_restart_or_a_reindex_either
         innocent.write_text((innocent.read_text() if innocent.exists() else "") + "One more line.\n")
         again()
         daemon.wait(lambda: "default/shop/notes/keys.md" in daemon.status()["wiki"]["held"], "the page is held")
-        write(daemon, title="Something else", body="A write looks at the tree first.")
+        write(daemon, title="Something else", body="It is committed.")
         daemon.wait(
             lambda: git(daemon.data.wiki, "status", "--porcelain").split() == ["??", "default/shop/notes/keys.md"],
             "the rest is committed",

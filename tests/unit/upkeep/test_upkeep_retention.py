@@ -2,12 +2,10 @@
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
 
 import pytest
+from inside import SECOND_NS, START, memory
 
-from aimemory.config import load_config
-from aimemory.daemon.build import build
 from aimemory.journal.lines import Record
 from aimemory.model.protocols import TaskPulse
 from aimemory.privacy import sanitize, sanitize_tree
@@ -17,41 +15,7 @@ from aimemory.wiki.pack import pack
 
 pytestmark = pytest.mark.anyio
 
-SECOND_NS = 10**9
 DAY_NS = 86_400 * SECOND_NS
-START = 1_796_000_000 * SECOND_NS
-
-
-class Clock:
-    def __init__(self):
-        self.ns = START
-
-    def now_ns(self):
-        return self.ns
-
-
-@asynccontextmanager
-async def memory(tmp_path, **days):
-    """The parts of a memory whose time is ours, without a daemon's process around them."""
-    env = {f"AIMEMORY_RETENTION_{name.upper()}": str(value) for name, value in days.items()}
-    config = load_config({"AIMEMORY_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path), "USER": "ada", **env})
-    config.data.create()
-    clock = Clock()
-    parts = build(config, [], clock)
-    parts.journal.open()
-    await parts.projector.open()
-    await parts.projects.load()
-    tasks = [asyncio.create_task(run(TaskPulse("x"))) for run in (parts.projector.run, parts.committer.run)]
-    try:
-        yield parts, clock
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await parts.writer.close()
-        await parts.committer.close()
-        await parts.projector.close(parts.writer.last_seq)
-        await parts.reader.close()
 
 
 async def session(parts, name, at, *, events=12, closed=True, tags=""):
@@ -86,7 +50,7 @@ async def quiet(parts, clock):
 
 @pytest.mark.promise("P11.180")
 async def test_a_year_settles_in_size(tmp_path):
-    async with memory(tmp_path, sessions_days=60, history=True) as (parts, clock):
+    async with memory(tmp_path, retention_sessions_days=60, retention_history=True) as (parts, clock):
         sizes = []
         for month in range(12):
             for number in range(3):
@@ -105,7 +69,7 @@ async def test_a_year_settles_in_size(tmp_path):
 
 @pytest.mark.promise("P10.184")
 async def test_it_runs_once_a_day_in_quiet_times_and_what_is_open_or_pinned_stays(tmp_path):
-    async with memory(tmp_path, sessions_days=30) as (parts, clock):
+    async with memory(tmp_path, retention_sessions_days=30) as (parts, clock):
         step, pulse = parts.retention.step, TaskPulse("x")
         gone = await session(parts, "gone", START - 40 * DAY_NS)
         opened = await session(parts, "open", START - 40 * DAY_NS, closed=False)
@@ -139,7 +103,7 @@ async def test_it_runs_once_a_day_in_quiet_times_and_what_is_open_or_pinned_stay
 
 
 async def test_a_memory_that_was_never_quiet_is_not_let_off_for_ever(tmp_path):
-    async with memory(tmp_path, sessions_days=30) as (parts, clock):
+    async with memory(tmp_path, retention_sessions_days=30) as (parts, clock):
         gone = await session(parts, "gone", START - 40 * DAY_NS)
         for _ in range(25):
             await parts.writer.record(Record("audit", clock.ns, sanitize_tree({"op": "off"})))
@@ -150,7 +114,7 @@ async def test_a_memory_that_was_never_quiet_is_not_let_off_for_ever(tmp_path):
 
 
 async def test_what_was_changed_since_it_was_looked_at_stays(tmp_path):
-    async with memory(tmp_path, sessions_days=30, observations_days=10) as (parts, _):
+    async with memory(tmp_path, retention_sessions_days=30, retention_observations_days=10) as (parts, _):
         page = await session(parts, "old", START - 40 * DAY_NS)
         due = await parts.retention.look()
         assert due.pages == (page.relative_to(parts.config.data.wiki).as_posix(),)

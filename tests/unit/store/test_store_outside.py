@@ -1,0 +1,106 @@
+"""What changed outside of us: before a write only its own page is looked at, and nobody waits for a walk."""
+
+import asyncio
+import shutil
+import threading
+
+import pytest
+from inside import memory
+
+from aimemory.errors import Conflict
+from aimemory.model.answers import Caller
+from aimemory.store import pages as pages_module
+
+pytestmark = pytest.mark.anyio
+
+LIMIT_S = 20
+
+
+class Walk:
+    """The walk over the tree, held once it has looked: `begun` tells that, `go` lets it return what it saw."""
+
+    def __init__(self, monkeypatch):
+        self.begun, self.go = threading.Event(), threading.Event()
+        real = pages_module.scan
+
+        def scan(root, known):
+            found = real(root, known)
+            self.begun.set()
+            assert self.go.wait(LIMIT_S)
+            return found
+
+        monkeypatch.setattr(pages_module, "scan", scan)
+
+
+async def page(parts, title, **more):
+    given = {"title": title, "body": f"About {title}.", "caller": Caller(cwd="/home/ada/zoo"), **more}
+    written = await asyncio.wait_for(parts.memory.write_page(**given), LIMIT_S)
+    await parts.committer.flush()
+    return written
+
+
+async def told(parts, path):
+    """Who did what to a page, oldest first, by git."""
+    past = await parts.committer.past(path, 20)
+    lines = [next(line for line in one.commit.message.splitlines() if path in line) for one in reversed(past)]
+    return [line.removeprefix("- ").partition(":")[0] for line in lines]
+
+
+@pytest.mark.promise("P9.240")
+async def test_a_write_takes_in_what_was_done_to_its_page_and_waits_for_no_walk(tmp_path, monkeypatch):
+    async with memory(tmp_path) as (parts, _):
+        wiki = parts.config.data.wiki
+        one, gone = [(await page(parts, title)).path for title in ("Alpha", "Gone")]
+        walk = Walk(monkeypatch)
+        (wiki / one).with_name("other.md").write_text("# Other\n\nMade before the walk.\n")
+        walking = asyncio.create_task(parts.pages.reconcile())
+        await asyncio.to_thread(walk.begun.wait, LIMIT_S)
+
+        # while the tree is walked: an edit by hand is built upon, a page is made, one is deleted
+        (wiki / one).write_text((wiki / one).read_text() + "\nTyped by hand.\n")
+        _, version = await parts.pages.read(one)
+        await page(parts, "Alpha", body="Written since.", path=one, version=version)
+        new = await page(parts, "New")
+        deletion = await parts.memory.repair.delete_page(
+            page=gone, caller=Caller(), version=(await parts.pages.read(gone))[1], apply=True
+        )
+        assert deletion.applied and not walking.done()
+        walk.go.set()
+        found = await walking
+
+        assert await told(parts, one) == ["Add", "Edit by hand", "Update"]
+        assert await told(parts, gone) == ["Add", "Delete"]
+        assert await told(parts, new.path) == ["Add"]
+        assert (found.changed, found.removed, found.by_hand) == (1, 0, 1), "what we did meanwhile is nobody's doing"
+
+
+@pytest.mark.promise("P9.240")
+async def test_a_name_that_somebody_took_by_hand_is_seen_without_a_walk(tmp_path, monkeypatch):
+    async with memory(tmp_path) as (parts, _):
+        wiki = parts.config.data.wiki
+        folder = (await page(parts, "Alpha")).path.rpartition("/")[0]
+        monkeypatch.setattr(pages_module, "scan", None)
+        (wiki / folder / "Caf\u00e9.md").write_text("Typed.\n")
+
+        for name in ("Caf\u00e9.md", "CAF\u00c9.md", "Cafe\u0301.md"):
+            with pytest.raises(Conflict) as refused:
+                await page(parts, "Coffee", path=f"{folder}/{name}")
+            assert refused.value.current == "Typed.\n", name
+        assert await told(parts, f"{folder}/Caf\u00e9.md") == ["Edit by hand"]
+
+
+async def test_a_page_that_is_gone_with_its_folder_is_left_to_the_walk_which_knows_an_emptied_tree(tmp_path):
+    async with memory(tmp_path) as (parts, _):
+        wiki = parts.config.data.wiki
+        paths = [(await page(parts, f"Page {number}")).path for number in range(25)]
+        aside = shutil.move(wiki / "default", tmp_path / "aside")
+
+        await parts.pages.look_at(paths[:1])
+        assert "Is it unmounted or moved?" in (parts.pages.last.problem or "")
+        shutil.move(aside, wiki / "default")
+        await parts.pages.look_at(paths[:1])
+
+        (wiki / paths[0]).unlink()  # alone, and its folder is there
+        await parts.pages.look_at(paths[:1])
+        assert await told(parts, paths[0]) == ["Add", "Delete by hand"]
+        assert await told(parts, paths[1]) == ["Add"]
