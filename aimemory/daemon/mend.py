@@ -1,11 +1,13 @@
 """A sound repository in the place of one that can't be committed to, on request, and everything committed in it."""
 
+import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from aimemory.errors import AimemoryError
-from aimemory.wiki.mend import SET_ASIDE, fault, mend
+from aimemory.errors import AimemoryError, Unavailable
+from aimemory.wiki.mend import Mended, fault, mend
+from aimemory.wiki.mendplace import SET_ASIDE, finish_cut_off
 
 if TYPE_CHECKING:
     from aimemory.daemon.parts import Parts
@@ -21,19 +23,24 @@ async def mend_wiki(parts: "Parts") -> dict[str, Any]:
     wiki = parts.config.data.wiki
     name = time.strftime(f"{SET_ASIDE}%Y%m%dT%H%M%SZ", time.gmtime(parts.clock.now_ns() / 1e9))
 
-    def work() -> tuple[str, str, dict[str, Any]] | None:
+    def work() -> tuple[list[str], str | None, Mended | None]:
+        finished = finish_cut_off(wiki, parts.config.data.backups)
         why = fault(wiki)
-        if why is None:
-            return None
-        done = mend(wiki, parts.config.data.backups / name)
-        about = {"kept": done.kept, "commits": done.commits, "no_longer": len(done.lost), "aside": name}
-        return why, done.said(), about
+        return finished, why, mend(wiki, parts.config.data.backups / name) if why is not None else None
 
-    found = await parts.committer.replaced(work)
+    try:
+        finished, why, done = await parts.committer.replaced(work)
+    except OSError as error:
+        raise Unavailable(f"The wiki's repository can't be mended: {error.strerror}.") from error
     parts.state.git_fault = None
-    if found is None:
-        return {"mended": False, "said": "The wiki's repository can be committed to; nothing was done."}
-    why, said, about = found
+    if done is None:
+        said = " ".join(finished) or "Nothing was done."
+        return {"mended": bool(finished), "said": f"The wiki's repository can be committed to. {said}"}
+    said = " ".join((*finished, done.said()))
+    about: dict[str, Any] = {
+        "kept": done.kept, "commits": done.commits, "rewritten": done.rewritten, "no_longer": len(done.lost),
+        "aside": name,
+    }  # fmt: skip
     log.warning("the wiki's repository was mended", extra={"why": why, **about})
     try:
         await parts.memory.audit.log.record("mend-git", about, parts.actor)
@@ -42,3 +49,20 @@ async def mend_wiki(parts: "Parts") -> dict[str, Any]:
     except AimemoryError as error:  # the committer goes on trying; the next start finds what HEAD lacks
         said += f" Not everything is committed yet: {error}"
     return {"mended": True, "said": said}
+
+
+async def finish_mending(parts: "Parts") -> list[str]:
+    """At a start, before anything opens the repository: what a mending left that was killed. Returns what was done."""
+    try:
+        return await asyncio.to_thread(finish_cut_off, parts.config.data.wiki, parts.config.data.backups)
+    except OSError as error:  # it stays for the next start, and is in nobody's way
+        log.warning("a mending that was cut off can't be finished", extra={"why": str(error)})
+        return []
+
+
+async def tell_of_finished(parts: "Parts", finished: list[str]) -> None:
+    """Where a person finds it: in the log and in `aimemory audit`."""
+    while finished:
+        log.warning(finished[0])
+        await parts.memory.audit.log.record("mend-git", {"finished": finished[0]}, parts.actor)
+        del finished[0]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from aimemory import __version__, datadir
 from aimemory.config import Config
 from aimemory.daemon.build import build
+from aimemory.daemon.mend import finish_mending, tell_of_finished
 from aimemory.daemon.parts import Parts
 from aimemory.daemon.tasks import TASKS, Supervisor
 from aimemory.errors import AimemoryError, UserError
@@ -64,6 +65,7 @@ async def _run(config: Config, tightened: list[str], foreground: bool) -> None:
     listener = Listener(parts.app, Guard(parts.app, token, config.server.allow_remote), __version__)
     try:
         await _open(parts)
+        finished = await finish_mending(parts)
         supervisor.start()
         sockets = _sockets(config)
         await listener.open(sockets)
@@ -73,7 +75,7 @@ async def _run(config: Config, tightened: list[str], foreground: bool) -> None:
         log.info("started", extra={"pid": os.getpid(), "version": __version__, "data": str(config.data.root)})
         if foreground:
             print(f"aimemory {__version__} serves {config.data.root}; Ctrl-C stops it.", flush=True)  # noqa: T201
-        catch_up = asyncio.create_task(_catch_up(parts), name="catch-up")
+        catch_up = asyncio.create_task(_catch_up(parts, finished), name="catch-up")
         await parts.stopping.wait()
         catch_up.cancel()
         await asyncio.gather(catch_up, return_exceptions=True)
@@ -111,8 +113,11 @@ async def _open(parts: Parts) -> None:
     await parts.projects.load()
 
 
-async def _catch_up(parts: Parts) -> None:
-    """What may come a little after the first answer; each step is repeated until it has succeeded once."""
+async def _catch_up(parts: Parts, finished: list[str]) -> None:
+    """What may come a little after the first answer; each step is repeated until it has succeeded once.
+
+    finished: what was done about a mending that was cut off.
+    """
 
     async def known_keys() -> None:
         await parts.projector.settled()
@@ -126,8 +131,12 @@ async def _catch_up(parts: Parts) -> None:
     async def purge_left() -> None:
         await parts.purge.finish()
 
+    async def mending_told() -> None:
+        await tell_of_finished(parts, finished)
+
     steps = (
-        known_keys, known_harnesses, parts.refiling.finish, parts.pages.take_stock, parts.relinking.finish, purge_left,
+        mending_told, known_keys, known_harnesses, parts.refiling.finish, parts.pages.take_stock,
+        parts.relinking.finish, purge_left,
     )  # fmt: skip
     for step in steps:
         while True:

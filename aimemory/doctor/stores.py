@@ -18,6 +18,7 @@ from aimemory.journal.lines import decode
 from aimemory.journal.segments import find_segments
 from aimemory.upkeep.backup.scratch import scratch_folder
 from aimemory.wiki.mend import can_mend, fault
+from aimemory.wiki.mendplace import left_by_a_kill
 
 _GIT_S = 10.0
 _TAIL = 1 << 16
@@ -37,6 +38,12 @@ def check_stores(situation: Situation) -> Iterator[Finding]:
         yield _text(data)
         yield from _pages(data.index)
     yield from _wiki(data.wiki)
+    left = left_by_a_kill(data.backups)
+    if left:
+        yield Finding(
+            "stores.mending", Level.WARNING, "A mending of the wiki's repository was cut off.", str(left[0]),
+            fix="aimemory restart finishes it, or takes it back.",
+        )  # fmt: skip
 
 
 def _journal(folder: Path, situation: Situation) -> Finding:
@@ -196,7 +203,7 @@ def _broken(folder: Path, why: str) -> Finding:
         )  # fmt: skip
     return Finding(
         "stores.wiki", Level.WARNING, said, why, route="/api/v1/wiki/mend",
-        fix="aimemory doctor --fix sets it aside whole and goes on from the newest history that is all there, or "
+        fix="aimemory doctor --fix sets it aside whole and goes on with the history that is all there, or "
         "begins anew, with the files as they are. If you have a clone, put its .git there instead.",
     )  # fmt: skip
 

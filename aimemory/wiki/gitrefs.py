@@ -22,10 +22,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """One line of a log: the commit that a branch came to, and what git says was done."""
+    """One line of a log: the commit that a branch came to, what git says was done, and where it was before ("" for
+    nowhere)."""
 
     id: str
     said: str
+    before: str = ""
 
 
 def head_of(git_dir: Path) -> Head:
@@ -69,7 +71,11 @@ def read_log(git_dir: Path, name: str) -> list[Logged]:
     except OSError:
         return []
     lines = [line for line in map(_LINE.fullmatch, text.splitlines()) if line is not None]
-    return [Logged(line[2], line[3] or "") for line in reversed(lines) if line[2] != _NONE]
+    return [
+        Logged(line[2], line[3] or "", "" if line[1] == _NONE else line[1])
+        for line in reversed(lines)
+        if line[2] != _NONE
+    ]
 
 
 def candidates(git_dir: Path) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """A wiki repository that can't be committed to any more: what is wrong, and a sound one in its place.
 
-The broken one is never repaired in itself and never deleted: a new one is built beside it, from the newest history that
-is there in full, and the two exchange names in one step. What was in HEAD and still lies in the files as it was counts
-as there. Nothing that the broken repository configures gets to run. All functions block.
+The broken one is never repaired in itself and never deleted: a new one is built beside it, of all history that is whole
+(`salvage`), and the two exchange names in one step. What was committed and still lies in the files as it was counts as
+there. Nothing that the broken repository configures gets to run. All functions block.
 """
 
 import os
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -18,18 +19,18 @@ import pygit2
 from aimemory import points
 from aimemory.datadir import sync_dir, sync_fd
 from aimemory.errors import AimemoryError, Unavailable
-from aimemory.wiki.exchange import exchange
 from aimemory.wiki.files import WikiFiles
-from aimemory.wiki.gitrefs import candidates, head_of, read_log, read_refs
+from aimemory.wiki.gitrefs import Logged, candidates, head_of, read_log, read_refs
 from aimemory.wiki.locks import is_held
-
-SET_ASIDE = "damaged-git-"
-"""How the names of repositories begin that were set aside."""
+from aimemory.wiki.mendplace import building_place, finish_cut_off, mark_built, put_in_place
+from aimemory.wiki.salvage import Salvage
 
 _LIMIT_S = 300.0
 _LOOK_S = 20.0
 _TRIED = 200
-"""So many commits are looked at for one whose whole history is there."""
+"""So many commits that names and logs lead to are looked at for one that can be gone on from."""
+_BUILT_UPON = "commit: "
+"""What git's log says of a commit that was made upon the one before; not of one that was amended or gone back to."""
 _TOLD = 5
 _OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.fsync=all")
 _ENV = {
@@ -41,13 +42,15 @@ _ENV = {
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """aside: where the broken repository lies now. kept: the newest commit of the history that was whole, None when
-    none was. commits: how many that are. lost: what the log calls the newer ones, newest first. refs: branches and tags
-    that could not be taken along."""
+    """aside: where the broken repository lies now. kept: the newest commit of the history, None when nothing of it was
+    whole. commits: how many that are. rewritten: those of them that have new ids, since something behind them is left
+    out. lost: what is left out, as the log calls it, newest first. refs: branches and tags that were not taken along.
+    """
 
     aside: Path
     kept: str | None
     commits: int
+    rewritten: int
     lost: tuple[str, ...]
     refs: tuple[str, ...]
 
@@ -58,6 +61,8 @@ class Mended:
             found += "No commit of it was there in full: the history begins anew with the files as they are."
         else:
             found += f"The history goes on from commit {self.kept[:12]}, {self.commits:,} commits in all."
+        if self.rewritten:
+            found += f" {self.rewritten:,} of them are newer than something that is missing, and have new ids."
         if self.lost:
             more = f" and {len(self.lost) - _TOLD:,} more" if len(self.lost) > _TOLD else ""
             found += f" No longer in it: {'; '.join(self.lost[:_TOLD])}{more}."
@@ -109,43 +114,33 @@ def mend(root: Path, aside: Path) -> Mended:
     """Put a sound repository in the place of a broken one, which lies at `aside` afterwards, as it was.
 
     Whoever calls has closed the repository and commits the present files afterwards; no page is touched. A kill leaves
-    the one or the other in place. Raises Unavailable when that can't be done now; nothing is changed then.
+    the one or the other in place, and the rest to `finish_cut_off`. Raises Unavailable when that can't be done now, and
+    says how far it came.
     """
     git_dir = root / ".git"
     if not can_mend(root):
         raise Unavailable(f"{git_dir} can't be read. Give it back to yourself: chmod -R u+rwX {git_dir}")
     if is_held(git_dir / "index.lock", root):
         raise Unavailable(f"Another git holds {git_dir / 'index.lock'}. Try again when it is done.")
-    building, is_exchanged = aside.with_name(f"{aside.name}.new"), False
+    building = building_place(aside)
     try:
         if aside.exists():
             raise FileExistsError(17, "it was mended this very second", str(aside))
         aside.parent.mkdir(mode=0o700, exist_ok=True)
         building.mkdir(mode=0o700)
         done = _build(root, building, aside)
+        mark_built(building)
         _sync(building)
         points.reached("mend.built")
-        if not exchange(building / ".git", git_dir):
-            git_dir.rename(building / "broken")
-            (building / ".git").rename(git_dir)
-            (building / "broken").rename(building / ".git")
-        is_exchanged = True
-        points.reached("mend.exchanged")
-        (building / ".git").rename(aside)
-        building.rmdir()
-        for folder in (root, aside.parent):
-            sync_dir(folder)
+        put_in_place(git_dir, building, aside)
         return done
     except (OSError, pygit2.GitError, subprocess.SubprocessError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        if is_exchanged:
-            raise Unavailable(
-                f"The repository in {root} is mended, but the disk failed behind it: {reason}. The broken one lies in "
-                f"{aside} or {building}."
-            ) from error
-        if git_dir.exists():
-            shutil.rmtree(building, ignore_errors=True)
-        raise Unavailable(f"The repository in {root} can't be mended: {reason}. It is as it was.") from error
+        try:
+            said = " ".join(finish_cut_off(root, aside.parent))
+        except OSError:
+            said = f"What is left in {building} is settled by the next start or mending."
+        raise Unavailable(f"The repository in {root} could not be mended in one go: {reason}. {said}") from error
 
 
 def _build(root: Path, building: Path, aside: Path) -> Mended:
@@ -158,7 +153,7 @@ def _build(root: Path, building: Path, aside: Path) -> Mended:
     try:
         new = building / ".git"
         _copy_settings(old, new)
-        taking = _Taking(root, old, new, repo)
+        taking = _Taking(root, old, new, repo, read_log(old, head.ref or "HEAD"))
         kept = taking.first(candidates(old))
         commits = 0
         if kept is not None:
@@ -172,7 +167,8 @@ def _build(root: Path, building: Path, aside: Path) -> Mended:
                 repo.create_reference(name, oid, force=True)
             else:
                 left.append(name)
-        return Mended(aside, kept, commits, _lost(old, head.ref, kept), tuple(left))
+        rewritten = taking.rewritten if kept is not None else 0
+        return Mended(aside, kept, commits, rewritten, tuple(taking.lost(kept)), tuple(left))
     finally:
         repo.free()
 
@@ -194,27 +190,43 @@ def _copy_settings(old: Path, new: Path) -> None:
 class _Taking:
     """Takes histories over, whole or not at all. What is taken was read, unpacked and hashed anew on its way."""
 
-    def __init__(self, root: Path, old: Path, new: Path, repo: pygit2.Repository) -> None:
+    def __init__(self, root: Path, old: Path, new: Path, repo: pygit2.Repository, log: list[Logged]) -> None:
         self._files = WikiFiles(root)
         self._new = new
         self._repo = repo
+        self._log = log
         quoted = str(old / "objects").replace("\\", "\\\\").replace('"', '\\"')
         self._old_objects = f'"{quoted}"'
         self._taken: list[str] = []
-        self._given: set[str] = set()
+        before = {one.id: one.before for one in reversed(log) if one.before and one.said.startswith(_BUILT_UPON)}
+        self._salvage = Salvage(
+            repo, old / "objects", before=before, shallow=_lines(old / "shallow"), lend=self._lent_from_files
+        )
 
     def first(self, wanted: Iterator[str]) -> str | None:
-        """The first commit whose whole history is there; of those that are not, the parents are looked at next."""
-        waiting, seen = list(wanted), set[str]()
-        while waiting and len(seen) < _TRIED:
-            oid = waiting.pop(0)
-            if oid in seen:
-                continue
-            seen.add(oid)
-            if self.take(oid) or (self._give_from_files(oid) and self.take(oid)):
+        """The first of these commits that can be gone on from, or what stands for it; None when nothing is whole."""
+        for oid in islice(wanted, _TRIED):
+            if self.take(oid):
                 return oid
-            waiting[:0] = [parent for parent in self._parents(oid) if parent not in waiting]
+            found = self._salvage.tip(oid)
+            if found is not None and self.take(found):
+                return found
         return None
+
+    @property
+    def rewritten(self) -> int:
+        return len(self._salvage.rewritten)
+
+    def lost(self, kept: str | None) -> Iterator[str]:
+        """What is left out: newest first as far as the branch's log names it, then the rest."""
+        left = set(self._salvage.left)
+        for one in self._log:
+            if one.id == kept or self._salvage.stands_for_itself(one.id):
+                break
+            if one.id not in self._salvage.rewritten:
+                yield f"{one.id[:12]} ({one.said})" if one.said else one.id[:12]
+                left.discard(one.id)
+        yield from sorted(oid[:12] for oid in left)
 
     def take(self, oid: str) -> bool:
         """One commit with all that is behind it, if every object of it is there as it was."""
@@ -240,39 +252,21 @@ class _Taking:
         self._taken.append(oid)
         return True
 
-    def _give_from_files(self, oid: str) -> bool:
-        """Write the pages that this commit holds as they lie on the disk now. Only what was committed before: what is
-        held back because of a secret must not get into git this way. Returns whether anything new was written."""
-        listed = _git(self._new, "ls-tree", "-r", "-z", oid, objects=self._old_objects)
-        count = 0
-        for entry in listed.stdout.decode("utf-8", "surrogateescape").split("\0"):
-            about, _, path = entry.partition("\t")
-            blob = about.split()[2] if about.count(" ") == 2 else ""
-            if not blob or blob in self._given:
-                continue
-            try:
-                raw = self._files.read(path)[0]
-            except (AimemoryError, OSError):
-                continue
-            if str(pygit2.hash(raw)) == blob:
-                self._repo.create_blob(raw)
-                self._given.add(blob)
-                count += 1
-        return bool(count)
-
-    def _parents(self, oid: str) -> list[str]:
-        shown = _git(self._new, "cat-file", "commit", oid, objects=self._old_objects).stdout.split(b"\n\n", 1)[0]
-        return [line[7:47].decode("ascii", "replace") for line in shown.splitlines() if line.startswith(b"parent ")]
+    def _lent_from_files(self, path: str, blob: str) -> bool:
+        """Write the page as it lies on the disk, if that is what was committed: what is held back because of a secret
+        must not get into git this way."""
+        try:
+            raw = self._files.read(path)[0]
+        except (AimemoryError, OSError):
+            return False
+        return str(pygit2.hash(raw)) == blob and str(self._repo.create_blob(raw)) == blob
 
 
-def _lost(old: Path, ref: str | None, kept: str | None) -> tuple[str, ...]:
-    """What the branch's log names since the commit that is kept."""
-    found = []
-    for one in read_log(old, ref or "HEAD"):
-        if one.id == kept:
-            break
-        found.append(f"{one.id[:12]} ({one.said})" if one.said else one.id[:12])
-    return tuple(found)
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").split()
+    except OSError:
+        return []
 
 
 def _sync(folder: Path) -> None:

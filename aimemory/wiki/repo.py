@@ -211,7 +211,7 @@ class WikiRepo:
         except (pygit2.GitError, KeyError, ValueError) as error:
             raise Damaged(
                 f"HEAD of {self.root} can't be read: {error}. The pages are not affected. `git -C {self.root} fsck` "
-                "says what is missing; `aimemory doctor --fix` goes on from the newest history that is whole."
+                "says what is missing; `aimemory doctor --fix` goes on with the history that is whole."
             ) from error
 
     def _require_branch(self, tip: _Tip) -> None:

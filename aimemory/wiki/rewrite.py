@@ -20,9 +20,9 @@ from aimemory.datadir import write_atomic
 from aimemory.errors import Unavailable
 from aimemory.model.ids import Version, page_version
 from aimemory.wiki.gitobjects import ObjectSync
+from aimemory.wiki.rawcommit import message_of, named_in, with_changed
 
 _TREE, _GITLINK = b"40000", b"160000"
-_SIGNED = (b"gpgsig", b"gpgsig-sha256", b"mergetag")
 _REMOTES = "refs/remotes/"
 _ASIDE = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG", "TAG_EDITMSG", "AUTO_MERGE")
 """Files in which git remembers its last doings; none is needed while nothing is in progress."""
@@ -259,28 +259,20 @@ class _Rewriting:
 
     def _commit(self, oid: str) -> None:
         _, raw = self._odb.read(pygit2.Oid(hex=oid))
-        head, _, text = raw.partition(b"\n\n")
-        lines = head.split(b"\n")
-        old_tree = lines[0].removeprefix(b"tree ").decode()
-        parents = [line.removeprefix(b"parent ").decode() for line in lines if line.startswith(b"parent ")]
+        old_tree, parents = named_in(raw)
         tree = self._tree(bytes.fromhex(old_tree), "")
         new_tree = tree.hex() if tree is not None else self._write(ObjectType.TREE, b"")
         self._roots[oid] = bytes.fromhex(new_tree)
         new_parents = [self.done.commits.get(parent, parent) for parent in parents]
-        message = self._change.message(text)
-        if new_tree == old_tree and new_parents == parents and message == text:
+        message = self._change.message(message_of(raw))
+        if new_tree == old_tree and new_parents == parents and message == message_of(raw):
             self.done.commits[oid] = oid
             return
         if len(parents) == 1 and self._is_emptied(old_tree, new_tree, parents[0]):
             self.done.commits[oid] = new_parents[0]
             return
-        kept = [f"tree {new_tree}".encode(), *(f"parent {parent}".encode() for parent in new_parents)]
-        skipping = False
-        for line in lines[1:]:
-            skipping = line.startswith(b" ") if skipping else line.split(b" ", 1)[0] in _SIGNED
-            if not skipping and not line.startswith(b"parent "):
-                kept.append(line)
-        self.done.commits[oid] = self._write(ObjectType.COMMIT, b"\n".join(kept) + b"\n\n" + message)
+        made = with_changed(raw, tree=new_tree, parents=new_parents, message=message)
+        self.done.commits[oid] = self._write(ObjectType.COMMIT, made)
 
     def _is_emptied(self, old_tree: str, new_tree: str, parent: str) -> bool:
         """Whether all that the commit did to its parent was done to what goes."""

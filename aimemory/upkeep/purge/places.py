@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aimemory.datadir import TEMP_PREFIX, DataDir, write_atomic
 from aimemory.upkeep.purge.change import Change
-from aimemory.wiki.mend import SET_ASIDE
+from aimemory.wiki.mendplace import SET_ASIDE
 
 _OWN = frozenset((
     "wiki", "journal", "cache", "private", "bin", "backups", "lock", "socket", "endpoint", "down", "actor.json",
