@@ -14,7 +14,7 @@ from aimemory.privacy.patterns import Decoded, Row, edge
 
 _QUAD = r"[I-Za-f][ACDEFGHQSTUVWXgijklmnwyz0123][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9]"
 """Four characters of base64 that stand for three of text."""
-_LEAD = r"[ _.-](?=[A-Za-z0-9]{20})(?:[nrt]|[0-9A-Fa-f]{2}|[0-9]{0,2}m)?"
+_LEAD = r" (?=[A-Za-z0-9]{20})(?:[nrt]|[0-9A-Fa-f]{2}|[0-9]{0,2}m)?"
 _NEXT_LINE = r"(?:\\n|\r?\n)[ \t+]{0,16}"
 _ESCAPE = r"\\\\{0,7}+(?:u00|u\{|x)[2-7][0-9A-Fa-f]\}?"
 _ENTITY = r"&#(?:x[2-7][0-9A-Fa-f]|[3-9][0-9]|1[0-2][0-9]);"

@@ -12,8 +12,8 @@ from aimemory.privacy.spans import MARGIN, Span, merged
 WINDOW = 65536
 _MOST_LAYERS = 3
 """How often what an encoding hid is looked at for further encodings; each layer is shorter than the one before."""
-_BACK = 64
-"""A window is looked at with this much before it: more than any look-behind, and than the shortest run."""
+_BACK = 320
+"""A window is looked at with this much before it: more than any look-behind or hint, and than the shortest run."""
 _KEYS, _ASSIGNED = -1, 1 << 30
 """Places of the two that are no rows: before all rows, since a key in armour is whole; after them, as the vaguest."""
 

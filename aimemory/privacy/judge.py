@@ -32,17 +32,20 @@ WORDS = (
 """Words that announce a secret, as a pattern over lowered text."""
 
 STEMS = (
-    r"p(?:ass|w|arola)|k(?:ey|ennw|ata s|en(?<=token)|ode(?<=adgangskode))"
-    r"|c(?:red|ret(?<=secret)|lave|have(?= )|ontrase|htwoord)|uth(?<=auth)"
+    r"p(?:ass|w|arola)",
+    r"k(?:ey|ennw|ata s|en(?<=token)|ode(?<=adgangskode))",
+    r"c(?:red|ret(?<=secret)|htwoord)",
+    r"uth(?<=auth)",
 )
+LOOSE_STEMS = (r"c(?:lave|have(?= )|ontrase)",)
 FOREIGN_STEMS = (
-    STEMS + r"|senha|heslo|salasana|hasło|парол|ключ|lösenord|jelszó|şifre|mật|पास|كلمة|סיס|รหัส|κωδ|clé "
-    r"|api(?=.?(?:sch|キ|кл|n|sl|密|金))"
-    r"|パス|비밀|密|口令|令牌"
-)
+    "senha", "heslo", "salasana", "hasło", "парол", "ключ", "lösenord", "jelszó", "şifre", "mật", "पास", "كلمة", "סיס",
+    "รหัส", "κωδ", "clé ", r"api(?=.?(?:sch|キ|кл|n|sl|密|金))", "パス", "비밀", "密", "口令", "令牌",
+)  # fmt: skip
 STEM_OFFSETS = {"ken": 2, "cret": 2, "uth": 1, "kode": 7, "chtwoord": 2}
-"""How to find the words quickly: by few, rare letters, and how far before them the word begins. The longer pattern is
-for texts with other letters than ASCII, or with a word of `RARE_WORDS`."""
+"""How to find the words quickly: by few, rare letters, and how far before them the word begins. Of `LOOSE_STEMS` the
+rest of the word may hold spaces or other letters than ASCII. `FOREIGN_STEMS` are for texts with other letters than
+ASCII, or with a word of `RARE_WORDS`."""
 RARE_WORDS = ("senha", "heslo", "salasana")
 """Words in ASCII that have none of the letters by which the others are found."""
 

@@ -1,13 +1,14 @@
 """Which patterns can a text call for at all? Most texts call for none, so nearly all time is spent here.
 
 Vendors' prefixes stand in runs of token characters, and long runs are a small part of any text: they are looked for
-there only. The other literals are looked for together, by a sign that several of them contain. Whatever is said here is
-a superset of what matches, so a text is treated the same whether it is asked alone or within a longer one.
+there only. The other literals are looked for together, by a rare character that several of them contain. Whatever is
+said here is a superset of what matches, so a text is treated the same whether it is asked alone or within a longer one.
 """
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import NamedTuple, TypeAlias
 
 from aimemory.privacy import assignment, pem, tags
 from aimemory.privacy.commands import COMMANDS
@@ -16,16 +17,29 @@ from aimemory.privacy.encoded import ENCODED
 from aimemory.privacy.patterns import VENDORS, Row
 from aimemory.privacy.rules import RuleSet
 
+_Search: TypeAlias = "Callable[[str], re.Match[str] | None]"
+_FindIter: TypeAlias = "Callable[[str], Iterator[re.Match[str]]]"
+_Literals: TypeAlias = tuple[tuple[str, int], ...]
+
 ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS, *COMMANDS, *ENCODED)
 """All rows; vendors first, since they name what they found more exactly."""
 
-_RUN = rb" [^ ]{16,}"
-"""A run, with the space before it, over bytes in which all but token characters are spaces."""
-_TOKEN_BYTES = bytes(c if chr(c).isascii() and (chr(c).isalnum() or chr(c) in "_-.") else 32 for c in range(256))
+_TOKEN_SHAPE = bytes(97 if c < 128 and (chr(c).isalnum() or chr(c) in "_-.") else 32 for c in range(256))
+_ALNUM_SHAPE = bytes(97 if c < 128 and chr(c).isalnum() else 32 for c in range(256))
+_SIGNS_AS_SPACES = bytes.maketrans(b"_-", b"  ")
+_RUN, _HINTED_RUN = b"a" * 16, b"a" * 20
+"""Shapes: `a` for each token character, or each letter and digit, a space for all others. So one search for one text
+finds all runs, looking at every sixteenth byte. Every hint of a row without literals asks for the longer one."""
 _RUNS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope == "run" for literal in row.literals)
 _HINTED = tuple(i for i, row in enumerate(ROWS) if not row.literals)
 _OTHERS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope != "run" for literal in row.literals)
-_SIGNS = "-:=/"
+_ANCHORS = "q/kgu:-wfbpc"
+"""Rare characters, the best first: each literal that isn't common is looked for by the first of these that it has."""
+_SIGNS = ("%", "\\", "&", "~")
+_COMMON = ("--", "==", "<<<")
+"""Literals that many texts hold, some at every turn: the first place of each is enough."""
+_MANY = 50
+"""After so many places of a cue its literals are asked for one by one: a text may consist of nothing else."""
 _FEW_ROWS = 12
 """Up to so many rows, asking each for its literals is cheaper than gathering the runs."""
 
@@ -71,7 +85,7 @@ def active(text: str, rules: RuleSet) -> Active:
         rows=(*sorted(i for i in rows if rules.wants_row(ROWS[i])), *own) if rows or own else (),
         tags=tags.any_tag(low),
         keys="PRIVATE KEY" in text and rules.wants(pem.KIND),
-        assigned=next(assignment.leads(low, 0), None) is not None,
+        assigned=assignment.may_assign(low),
     )
 
 
@@ -87,7 +101,7 @@ def narrowed(text: str, among: Active, rules: RuleSet) -> Active:
         rows=tuple(rows),
         tags=among.tags and tags.any_tag(low),
         keys=among.keys and "PRIVATE KEY" in text,
-        assigned=among.assigned and next(assignment.leads(low, 0), None) is not None,
+        assigned=among.assigned and assignment.may_assign(low),
     )
 
 
@@ -103,80 +117,127 @@ def _calls(row: Row, text: str, low: str) -> bool:
 
 
 def _rows_of_runs(text: str) -> Iterator[int]:
-    words = b" " + text.encode("utf-8", "surrogatepass").translate(_TOKEN_BYTES)
-    joined = b"".join(re.findall(_RUN, words)).decode("ascii")
-    if joined:
-        found: set[str] = set()
-        gate, at = re.compile(_GATE), 0
-        while (m := gate.search(joined, at)) is not None:
-            found.add(m[0])
-            at = m.start() + 1
+    raw = text.encode("utf-8", "surrogatepass")
+    shape = raw.translate(_TOKEN_SHAPE)
+    runs: dict[bytes, None] = {}  # names stand in a program more than once
+    at = shape.find(_RUN)
+    while at >= 0:
+        end = shape.find(b" ", at)
+        end = len(raw) if end < 0 else end
+        runs[raw[at:end]] = None
+        at = shape.find(_RUN, end)
+    if runs:
+        joined_raw = b" " + b" ".join(runs)
+        joined = joined_raw.decode("ascii")
+        found = _in_gate(_GATE, joined)
+        backward = joined[::-1]
+        for gate in _BACKWARD_GATES:
+            found.update(literal[::-1] for literal in _in_gate(gate, backward))
         for literal in found:
             yield from _RUNS_WITH[literal]
-        yield from (i for i in _HINTED if re.search(ROWS[i].hint, joined))
+        if _HINTED_RUN in joined_raw.translate(_ALNUM_SHAPE):
+            edged = joined_raw.translate(_SIGNS_AS_SPACES).replace(b".", b". ").decode("ascii")
+            yield from (i for i in _HINTED if re.search(ROWS[i].hint, edged))
 
 
 def _other_rows(text: str, low: str) -> Iterator[int]:
-    for literals, pattern in _CUES:
-        if re.search(pattern, low):
-            yield from (i for i in literals if _calls(ROWS[i], text, low))
-    for literal, rows in _WITHOUT_SIGN.items():
-        if literal in low:
-            yield from (i for i in rows if _calls(ROWS[i], text, low))
+    commons, cues = _compiled()
+    found = {sign for sign in _SIGNS if sign in low}
+    found.update(literal for literal, search in commons if search(low) is not None)
+    for finditer, literals in cues:
+        for count, m in enumerate(finditer(low)):
+            if count == _MANY:
+                found.update(literal for literal, _ in literals if literal in low)
+                break
+            at = m.start()
+            found.update(
+                literal for literal, before in literals if at >= before and low.startswith(literal, at - before)
+            )
+    for literal in found:
+        yield from (i for i in _OTHERS_WITH[literal] if _calls(ROWS[i], text, low))
 
 
-def _gate(literals: dict[str, bool]) -> str:
+@cache
+def _compiled() -> tuple[tuple[tuple[str, _Search], ...], tuple[tuple[_FindIter, _Literals], ...]]:
+    """Kept here and not by `re`, whose look-up costs as much as the search itself in a text of 2 KB."""
+    commons = tuple((literal, re.compile(re.escape(literal)).search) for literal in _COMMON)
+    return commons, tuple((re.compile(pattern).finditer, literals) for pattern, literals in _CUES)
+
+
+def _in_gate(pattern: str, joined: str) -> set[str]:
+    found: set[str] = set()
+    gate, at = re.compile(pattern), 0
+    while (m := gate.search(joined, at)) is not None:
+        found.add(m[0])
+        at = m.start() + 1
+    return found
+
+
+def _gate(literals: dict[str, bool], edge: str) -> str:
     """One pattern for all literals, branching letter by letter: much faster than one search for each.
 
-    literals: each with whether it must stand at an edge. In joined runs an edge is a space or sign before the literal,
-    or what an escape leaves behind (` n`, ` 3D`, ` 32m`).
+    literals: each with whether it must stand at an edge. edge: a pattern that says so where a literal has been read; N
+    in it stands for the number of its characters.
     """
 
     def branch(size: int, among: list[str]) -> str:
         begun = next((literal for literal in among if len(literal) == size), None)
-        if begun is not None and not literals[begun]:
-            return ""
         nexts: dict[str, list[str]] = {}
         for literal in among:
             if len(literal) > size:
                 nexts.setdefault(literal[size], []).append(literal)
         options = [re.escape(c) + branch(size + 1, those) for c, those in nexts.items()]
         if begun is not None:
-            back = "." * size
-            options += [
-                rf"(?<=[ _.-]{back})",
-                rf"(?<= [nrtm]{back})",
-                rf"(?<=[0-9]m{back})",
-                rf"(?<= [0-9A-Fa-f]{{2}}{back})",
-            ]
+            options.append(edge.replace("N", str(size)) if literals[begun] else "")
         return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
 
     return branch(0, list(literals))
 
 
-def _cue(sign: str) -> tuple[tuple[int, ...], str]:
-    """The rows whose literals contain the sign, and one pattern over lowered text for all those literals.
+def _cue(anchor: str, literals: list[str]) -> tuple[str, _Literals]:
+    """One pattern for all literals, and each of them with how far before the match it begins.
 
-    The sign stands first in it, since the engine finds one character fast.
+    The anchor, a character of each, stands first: the engine finds one character ten times as fast as the start of one
+    of many words. By the next character it then tells which literal is worth looking behind for.
     """
-    mine = [(literal.lower(), i) for literal, i in _OTHERS if _sign_of(literal) == sign]
     options = []
-    for literal in dict.fromkeys(literal for literal, _ in mine):
-        before, _, behind = literal.partition(sign)
-        options.append((f"(?<={re.escape(before + sign)})" if before else "") + re.escape(behind))
-    return tuple(dict.fromkeys(i for _, i in mine)), re.escape(sign) + f"(?:{'|'.join(options)})"
+    for literal in literals:
+        before, _, behind = literal.partition(anchor)
+        options.append(re.escape(behind) + (f"(?<={re.escape(literal)})" if before else ""))
+    return f"{re.escape(anchor)}(?:{'|'.join(options)})", tuple(
+        (literal, literal.index(anchor)) for literal in literals
+    )
 
 
-def _sign_of(literal: str) -> str | None:
-    return next((sign for sign in _SIGNS if sign in literal), None)
+def _cues() -> Iterator[tuple[str, _Literals]]:
+    by_anchor: dict[str, list[str]] = {}
+    for literal in _OTHERS_WITH:
+        if literal not in _SIGNS and literal not in _COMMON:
+            anchor = next(char for char in _ANCHORS if char in literal)
+            by_anchor.setdefault(anchor, []).append(literal)
+    return (_cue(anchor, literals) for anchor, literals in by_anchor.items())
 
 
-_GATE = _gate({literal: ROWS[i].at_edge for literal, i in _RUNS})
+_AT_EDGE = {literal: ROWS[i].at_edge for literal, i in _RUNS}
+_GATE = _gate(
+    {literal: at_edge for literal, at_edge in _AT_EDGE.items() if literal[-1] not in "_-."},
+    "(?:(?<=[ _.-].{N})|(?<= [nrtm].{N})|(?<=[0-9]m.{N})|(?<= [0-9A-Fa-f]{2}.{N}))",
+)
+_BACKWARD_GATES = tuple(
+    _gate(
+        {literal[::-1]: at_edge for literal, at_edge in _AT_EDGE.items() if literal[-1] == sign},
+        "(?:(?=[ _.-])|(?=[nrtm] )|(?=m[0-9])|(?=[0-9A-Fa-f]{2} ))",
+    )
+    for sign in "_-."
+)
+"""Most literals end in a sign, which is rare in runs: read backwards, the engine stops at those signs alone.
+
+In joined runs an edge is a space or sign before the literal, or what an escape leaves behind (` n`, ` 3D`, ` 32m`).
+"""
 _RUNS_WITH = {found: tuple(i for literal, i in _RUNS if literal in found) for found, _ in _RUNS}
 """By what the gate found: the rows with a literal that is that, or lies in it."""
-_CUES = tuple(_cue(sign) for sign in _SIGNS)
-_WITHOUT_SIGN = {
-    literal.lower(): tuple(i for other, i in _OTHERS if other == literal)
-    for literal, _ in _OTHERS
-    if _sign_of(literal) is None
+_OTHERS_WITH = {
+    literal: tuple(dict.fromkeys(i for other, i in _OTHERS if other.lower() == literal))
+    for literal in dict.fromkeys(literal.lower() for literal, _ in _OTHERS)
 }
+_CUES = tuple(_cues())

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from aimemory.privacy.assignment import may_name
 from aimemory.privacy.caps import DEPTH_MARK, MAX_DEPTH
 from aimemory.privacy.judge import Place, place_of
-from aimemory.privacy.prefilter import NOTHING, Active, narrowed
+from aimemory.privacy.prefilter import NOTHING, Active, lowered, narrowed
 from aimemory.privacy.rules import RuleSet
 from aimemory.privacy.scrub import ONE_PIECE, called_for, repair, scrubbed
 
@@ -33,13 +34,16 @@ def clean_tree(value: "Json", rules: RuleSet, cap_bytes: int | None, counts: "Co
     broken = repair(joined) != joined
     called = called_for(joined, rules)
     long = cap_bytes is not None and len(joined) * 4 > cap_bytes and any(len(text) * 4 > cap_bytes for text in texts)
-    if called == NOTHING and not (too_deep or broken or long or "kty" in joined):  # that: a key whose text says nothing
+    # a key can announce its value, or say what the object is (`kty`), without a text that calls for a pattern
+    if called == NOTHING and not (too_deep or broken or long or "kty" in joined or may_name(lowered(joined))):
         return value
     if broken:
         texts = [repair(text) for text in texts]
         called = called_for("\n".join(texts), rules)
-    short = narrowed("\n".join(text for text in texts if len(text) < _SHORT), called, rules)
-    return _Cleaner(rules, called, short, cap_bytes, counts, broken).value(value, 0, None)
+    shorts = "\n".join(text for text in texts if len(text) < _SHORT)
+    short = narrowed(shorts, called, rules)
+    names = short.assigned or may_name(lowered(shorts))  # a key can announce its value without a sign behind it
+    return _Cleaner(rules, called, short, names, cap_bytes, counts, broken).value(value, 0, None)
 
 
 def plain_copy(value: "Json", depth: int = 0) -> "Json":
@@ -90,12 +94,19 @@ def _gather_all(values: "Iterable[Json]", texts: list[str], depth: int) -> bool:
 
 class _Cleaner:
     def __init__(
-        self, rules: RuleSet, called: Active, short: Active, cap_bytes: int | None, counts: "Counter[str]", broken: bool
+        self,
+        rules: RuleSet,
+        called: Active,
+        short: Active,
+        names: bool,
+        cap_bytes: int | None,
+        counts: "Counter[str]",
+        broken: bool,
     ) -> None:
         self._rules = rules
         self._called = called
         self._short = short
-        self._names = short.assigned
+        self._names = names
         self._cap_bytes = cap_bytes
         self._counts = counts
         self._broken = broken

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 
 from aimemory.errors import UserError
 from aimemory.wiki.nodes import Entry, Node, Refused, Value, read_front
+from aimemory.wiki.ownshape import RESERVED, is_plain, own_fields
 
 _MAX_BYTES = 64 * 1024
 _FENCE = re.compile(r"---[ \t]*\r?\n?")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_END = re.compile(r"(?:---|\.\.\.)[ \t]*\r?\n?")
+_END = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
 _KEY_LINE = re.compile(r"[\w-]+[ \t]*:")
 _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _FOREIGN_BREAK = re.compile(r"[\x85\u2028\u2029]|\r(?!\n)")
 _COLON = re.compile(r"[ \t]*:")
 _PLAIN_KEY = re.compile(r"[^\W\d][\w-]*")
-_FLOW_SYNTAX = re.compile(r"[,\[\]{}:]")
-_RESERVED = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 _TYPED = re.compile(
     r"[-+]?[0-9][0-9_.:eE+-]*(?:[Tt ][0-9:.]+(?: ?Z|[-+][0-9:]+)?)?|true|false|yes|no|on|off", re.IGNORECASE
 )
@@ -67,6 +66,8 @@ def split(text: str) -> Parts:
             return _with_problem(whole, "line 1: the front matter is not closed. Add a line with --- after it.")
         return whole
     front_text, body = content[first.end() : end[0]], content[end[1] :]
+    if (fields := own_fields(front_text)) is not None:
+        return Parts(front_text, fields, body, None, newline, bom)
     try:
         front = read_front(front_text)
     except Refused as refused:
@@ -154,10 +155,11 @@ def _with_problem(parts: Parts, problem: str) -> Parts:
 
 
 def _closing_fence(content: str, start: int) -> tuple[int, int] | None:
-    for line in _LINE.finditer(content, start, start + _MAX_BYTES):
-        if _END.fullmatch(line.group()) and (line.group().endswith("\n") or line.end() == len(content)):
-            return line.span()
-    return None
+    # begins with the newline before it: a single character is what the engine finds fastest
+    found = _END.search(content, start - 1, start + _MAX_BYTES)
+    if found is None or not (found.group().endswith("\n") or found.end() == len(content)):
+        return None
+    return found.start() + 1, found.end()
 
 
 # -- editing ---------------------------------------------------------------------------------------------------------
@@ -252,7 +254,7 @@ def _refusal(key: str, why: str) -> UserError:
 
 
 def _check_key(key: str) -> None:
-    if not _PLAIN_KEY.fullmatch(key) or key.lower() in _RESERVED:
+    if not _PLAIN_KEY.fullmatch(key) or key.lower() in RESERVED:
         raise UserError(f"{key!a} can't be a field name. Use a word of letters, digits, - and _.")
 
 
@@ -280,20 +282,7 @@ def _text(value: str, *, style: str = "", flow: bool = False, typed: bool = Fals
     """One text as YAML, in one line. typed: a plain number or date was there, another one may stay plain."""
     if style == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    if style != '"' and (_is_harmless(value, flow) or (typed and _TYPED.fullmatch(value))):
+    if style != '"' and ((value[:1].isalpha() and is_plain(value, flow)) or (typed and _TYPED.fullmatch(value))):
         return value
     quoted = json.dumps(value, ensure_ascii=False)  # a JSON string is a double-quoted YAML one, but for these:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", quoted)
-
-
-def _is_harmless(value: str, flow: bool) -> bool:
-    """Whether every YAML reader takes the plain value for this very text."""
-    return (
-        value[:1].isalpha()
-        and value.isprintable()
-        and not value.endswith((" ", ":"))
-        and ": " not in value
-        and " #" not in value
-        and value.lower() not in _RESERVED
-        and not (flow and _FLOW_SYNTAX.search(value))
-    )

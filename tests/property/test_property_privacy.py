@@ -1,19 +1,21 @@
 """After any mixture of text, secrets, tags and cuts: the same in windows as in one piece, the same when done again."""
 
 import json
+import re
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from aimemory.privacy import cap_text, cap_tree, sanitize, sanitize_payload, sanitize_tree
+from aimemory.privacy.assignment import leads, may_name
 from aimemory.privacy.commands import COMMANDS
 from aimemory.privacy.contexts import CONTEXTS, FORMS
 from aimemory.privacy.find import WINDOW, private_spans, secret_spans
 from aimemory.privacy.patterns import VENDORS
-from aimemory.privacy.prefilter import active, everything
+from aimemory.privacy.prefilter import ROWS, active, everything, lowered
 from aimemory.privacy.rules import DEFAULT
-from aimemory.privacy.scrub import ONE_PIECE
+from aimemory.privacy.scrub import ONE_PIECE, repair
 
 KEY = "\n".join(
     ["-----BEGIN PRIVATE KEY-----", *["MIIEvQ" + "IBADANBgkqhkiG9w0BAQ" * 2] * 3, "-----END PRIVATE KEY-----"]
@@ -63,11 +65,29 @@ RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[Healt
 @given(pieces(), st.integers(1, 200))
 def test_windows_of_any_size_find_what_one_piece_finds(text, window):
     text = sanitize(text).derive(lambda _: text.replace("\x00", "").encode("utf-8", "ignore").decode()).value
-    called = everything(DEFAULT)
+    called = active(text, DEFAULT)
     whole = max(len(text), 1)
 
     assert secret_spans(text, DEFAULT, called, window) == secret_spans(text, DEFAULT, called, whole)
     assert private_spans(text, window) == private_spans(text, whole)
+
+
+@RELAXED
+@given(pieces(4))
+def test_the_first_look_misses_nothing(text):
+    text = repair(text)
+    low, called = lowered(text), active(text, DEFAULT)
+
+    if any(lead.lastgroup != "end" for lead in leads(low, 0)):
+        assert called.assigned
+    if any(lead.lastgroup == "end" for lead in leads(low, 0)):
+        assert called.assigned or may_name(low)
+    for i, row in enumerate(ROWS):
+        where = low if row.scope == "low" else text
+        if row.scope != "run" and any(literal in where for literal in row.literals):
+            assert i in called.rows or (row.hint and re.search(row.hint, where) is None), row
+        elif row.scope == "run" and any(literal in text for literal in row.literals):
+            assert i in called.rows or re.search(row.regex, text) is None, row
 
 
 @pytest.mark.promise("P4.9")

@@ -9,7 +9,8 @@ from aimemory.privacy import pem
 from aimemory.privacy.assignment import assigned
 from aimemory.privacy.find import private_spans
 from aimemory.privacy.patterns import Row
-from aimemory.privacy.prefilter import ROWS, lowered
+from aimemory.privacy.prefilter import ROWS, active, lowered
+from aimemory.privacy.rules import DEFAULT
 
 MEGABYTE = 1 << 20
 SIZE = MEGABYTE // 4
@@ -64,6 +65,20 @@ def test_assignments_are_linear_on_text_made_for_them(seed, pass_s):
     text = repeated(seed, size)
 
     assert timed(lambda: assigned(text, lowered(text), 0, 0, size)) < PASSES_OF_JUDGING * pass_s / 16
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        "token ", "key for a b c d e ", "key" + " " * 50, "keykey", "key_value_", "key " + "a" * 24, "clave ", "пароль ", "-" * 50, "= ", "-b", " -p",
+        "password", "secret", ":aa", "ghp_" * 4, "AKIA" * 4, "a" * 16 + " ", "a_" * 8 + " ", "Z" * 24 + ".", "\\", "://", "&%~",
+    ],
+)  # fmt: skip
+def test_the_first_look_is_linear_on_text_made_for_it(seed, pass_s):
+    text = repeated(seed, MEGABYTE // 16)
+    active(text, DEFAULT)  # what is compiled at the first use is compiled
+
+    assert timed(lambda: active(text, DEFAULT)) < 4 * PASSES_OF_A_PATTERN * pass_s / 16
 
 
 @pytest.mark.parametrize(

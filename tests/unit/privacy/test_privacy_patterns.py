@@ -3,17 +3,19 @@
 import base64
 import json
 import re
+from itertools import product
 from urllib.parse import quote
 
 import pytest
 
 from aimemory.privacy import RuleSet, sanitize, sanitize_payload, sanitize_tree
+from aimemory.privacy.assignment import leads, may_assign, may_name
 from aimemory.privacy.commands import COMMANDS
 from aimemory.privacy.contexts import CONTEXTS, FORMS
 from aimemory.privacy.encoded import ENCODED
 from aimemory.privacy.find import secret_spans
 from aimemory.privacy.patterns import VENDORS
-from aimemory.privacy.prefilter import ROWS, active, everything, narrowed
+from aimemory.privacy.prefilter import ROWS, active, everything, lowered, narrowed
 from aimemory.privacy.rules import DEFAULT
 
 TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *COMMANDS, *FORMS, *ENCODED)]
@@ -102,6 +104,37 @@ def test_prefilter_passes_whatever_a_row_would_match():
                     row.kind,
                     text,
                 )
+
+
+ANNOUNCING = [
+    "key", "my_Token", "password", "SECRET_KEY_BASE", "auth-2", "clave de la api", "contraseña", "kata sandi", "пароль", "密码", "senha", "passe",
+    "key-value", "authorization_production_value", "api key", "wachtwoord", "adgangskode", "credentials", "chave da api", "clé d'api",
+]  # fmt: skip
+CLOSED = ["", "'", '"]', '\\"', "**", "&quot;"]
+SIGNS = [
+    "=", " = ", " := ", "::", ": ", " : ", " => ", "%3D", "：", " is ", " war: ", " for the db is ", " of x y z: ", " jest ", " equals ", '">', ">", "('",
+    "', '", ", value: ", "\n  + value = ", "-value=", "value'=", "value::", " a1b2c3d4e5f6g7", " 是", "就是", " merge ", " invalid\n", "\n", " value ", " for ",
+]  # fmt: skip
+VALUES = ["", "x", "a1B2", "12345678901234", "'", "\n", " "]
+
+
+def test_first_look_at_names_misses_none_that_leads_to_a_value():
+    for parts in product(("", "x_", "the "), ANNOUNCING, CLOSED, SIGNS, VALUES):
+        low = lowered("".join(parts))
+        found = {lead.lastgroup for lead in leads(low, 0)}
+        assert may_assign(low) or found <= {"end"}, low
+        assert may_assign(low) or may_name(low) or not found, low
+
+
+def test_first_look_at_names_spares_most_sentences_about_them():
+    for text in (
+        "the token merged\n",
+        "a key of the map",
+        "tokens and keys",
+        "parser token index",
+        "pass the key on",
+    ):
+        assert not may_assign(text), text
 
 
 def test_long_secret_goes_whole_over_many_windows():
