@@ -9,7 +9,7 @@ from aimemory.index.events import WrittenRow, written
 from aimemory.index.filed import pages_below
 from aimemory.index.pages import pages_with_id
 from aimemory.model.answers import Caller, Exported, Imported, ImportedPage
-from aimemory.model.ids import Version, digest, imported_id
+from aimemory.model.ids import Version, digest, imported_id, page_version
 from aimemory.model.scope import Actor, Project
 from aimemory.privacy import sanitize
 from aimemory.sessions.caller import CallerSessions
@@ -21,7 +21,8 @@ from aimemory.store.reader import Reader
 from aimemory.wiki.frontmatter import add_fields, edit_field, render, split
 from aimemory.wiki.listing import Entry, Section, listing
 from aimemory.wiki.names import slug
-from aimemory.wiki.okf import INDEX, LOG, conformance, fit_for_bundle, moved_links, with_markdown_links
+from aimemory.wiki.nodes import Value
+from aimemory.wiki.okf import INDEX, LOG, conformance, fit_for_bundle, led_out, moved_links, with_markdown_links
 from aimemory.wiki.parse import ParsedPage, parse_page
 
 _PERSONAL = ("sessions", "handoffs")
@@ -52,47 +53,69 @@ class Bundles:
         found = self._known(project)
         await self._pages.reconcile()
         left_out: dict[str, str] = {}
-        parsed: dict[str, tuple[ParsedPage, str]] = {}
+        texts: dict[str, str] = {}
         redacted: dict[str, Mapping[str, int]] = {}
         for path in await self._reader.read(pages_below(found.path)):
             inside = path.removeprefix(f"{found.path}/")
             try:
                 if inside.partition("/")[0] in _PERSONAL and not everything:
                     raise UserError("it belongs to a person's sessions; --all takes them along")
+                text, counts = await self._gated(path)
                 if inside.rpartition("/")[2] == INDEX:
-                    if LISTING_MARK in (await self._pages.read(path))[0]:
+                    if LISTING_MARK in text:
                         continue
                     raise UserError("an index is made anew for the bundle")
-                text, counts = await self._fit(path)
             except AimemoryError as error:
                 left_out[inside] = str(error)
                 continue
-            parsed[path] = (parse_page(path, text.encode("utf-8")), text)
+            texts[path] = text
             redacted |= {inside: counts} if counts else {}
-        places = {path: path.removeprefix(f"{found.path}/") for path in parsed}
-        files = {places[path]: with_markdown_links(path, text, places) for path, (_, text) in parsed.items()}
-        for inside, problem in conformance(files).items():
-            left_out[inside] = problem
-            del files[inside]
-        files[INDEX] = _index({places[path]: page for path, (page, _) in parsed.items() if places[path] in files})
+        places, given_way = await self._places(found, texts)
+        left_out |= given_way
+        parsed: dict[str, ParsedPage] = {}
+        files: dict[str, str] = {}
+        for path, place in places.items():
+            try:
+                files[place] = _going_out(path, texts[path], places)
+            except UserError as error:
+                left_out[path.removeprefix(f"{found.path}/")] = str(error)
+                continue
+            parsed[place] = parse_page(f"{found.path}/{place}", files[place].encode("utf-8"))
+        for place, problem in conformance(files).items():
+            left_out[place] = problem
+            del files[place]
+        files[INDEX] = _index({place: page for place, page in parsed.items() if place in files})
         return Exported(found.path, found.folder, dict(sorted(files.items())), dict(sorted(left_out.items())), redacted)
 
-    async def _fit(self, path: str) -> tuple[str, Mapping[str, int]]:
-        raw, _ = await self._pages.read(path)
-        if "\ufffd" in raw:
-            raise UserError("it is no UTF-8")
-        clean = sanitize(raw)
-        page = parse_page(path, clean.value.encode("utf-8"))
-        if path.rpartition("/")[2] == LOG:
-            return clean.value, dict(clean.counts)
-        text = fit_for_bundle(clean.value, page.kind, page.title)
-        front = split(text).front or {}
-        for key in _OF_THIS_MACHINE:
-            if key in front:
-                text = edit_field(text, key, None)
-        if page.kind == "project" and str(front.get("identity", "")).startswith("dir:"):
-            text = edit_field(text, "identity", None)
-        return text, dict(clean.counts)
+    async def _gated(self, path: str) -> tuple[str, Mapping[str, int]]:
+        raw, _ = await self._pages.read_bytes(path)
+        try:
+            clean = sanitize(raw.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise UserError("it is no UTF-8") from None
+        return clean.value, dict(clean.counts)
+
+    async def _places(self, project: Project, texts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Where each page goes in the bundle: an imported one to the place that it had in its own, where that is free.
+
+        The project's own page gives way to the one of the bundle that the project was made from, as long as nobody has
+        written in it. Returns the places, and what gave way with the reason.
+        """
+        inside = {path: path.removeprefix(f"{project.path}/") for path in texts}
+        wanted = {path: imported[1] for path, text in texts.items() if (imported := _imported(text)) is not None}
+        given_way = {}
+        own = project.page or ""
+        declares = any("/" not in place and _declares(texts[path]) for path, place in wanted.items())
+        if own in texts and own not in wanted and declares:
+            record = (await self._reader.read(written([own]))).get(own)
+            if record is not None and record.may_replace(page_version(texts[own].encode("utf-8"))):
+                given_way[inside.pop(own)] = "nobody wrote in it, and an imported page is the project's in the bundle"
+        places = {path: place for path, place in inside.items() if path not in wanted}
+        taken = set(places.values())
+        for path, place in sorted(wanted.items()):
+            places[path] = inside[path] if place in taken else place
+            taken.add(places[path])
+        return places, given_way
 
     # -- in ----------------------------------------------------------------------------------------------------------
 
@@ -103,9 +126,12 @@ class Bundles:
         """What importing these files of a foreign bundle would do; with `apply`, do it. Safe to repeat.
 
         bundle: its name, part of its pages' identity. paths: of all its pages, so that links among them find their
-        places. texts: of those that are meant now. Raises NotFound for an unknown project.
+        places. texts: of those that are meant now. A project that isn't there is made with its first page.
+        Raises UserError for a name that can be none.
         """
-        found = self._known(project)
+        found, is_new = await self._projects.named_or_proposed(project)
+        if found is self._projects.unfiled:
+            raise UserError("What belongs to no project can't be imported into. Name a project, or a new one.")
         name = " ".join(bundle.split())[:_NAME_CHARS]
         if not name or len(paths) > _MAX_PAGES:
             raise UserError(f"Name the bundle, and give at most {_MAX_PAGES:,} pages.")
@@ -117,7 +143,7 @@ class Bundles:
                 done.append(await self._one(found, name, path, text, places, caller, apply))
             except (UserError, Conflict, NotFound) as error:
                 done.append(ImportedPage(path, None, "left out", str(error)))
-        return Imported(found.path, name, apply, tuple(done))
+        return Imported(found.path, name, apply, tuple(done), is_new)
 
     async def _one(
         self,
@@ -145,6 +171,7 @@ class Bundles:
             if record is None or not record.may_replace(current):
                 return ImportedPage(path, where, "left", "it was changed here, and in the bundle too", counts)
         if apply:
+            await self._projects.ensure(project)
             actor = await self._actor_of(caller)
             summary = f"Import from {visible(bundle)}"
             await self._pages.write(where, content, expected=current, actor=actor, summary=summary)
@@ -205,11 +232,63 @@ def _taken_in(bundle: str, path: str, text: str, places: Mapping[str, str]) -> s
     front = split(text).front or {}
     fields: dict[str, Any] = {"type": "note"} if not front.get("type") and "type" not in front else {}
     if "sources" not in front:
-        fields["sources"] = [{"id": "okf-bundle", "resource": f"{bundle}/{path}"}]
+        fields["sources"] = _sources(bundle, path)
     if "imported" in front:
         text = edit_field(text, "imported", None)
     fields["imported"] = {"bundle": bundle, "path": path, "digest": digest("okf-text", text, size=16)}
     return add_fields(moved_links(path, text, places), fields)
+
+
+def _going_out(path: str, text: str, places: Mapping[str, str]) -> str:
+    """The page as it goes into a bundle. One that was imported and not changed since goes out as it came in.
+
+    places: in the bundle, by paths in the wiki.
+    """
+    imported = _imported(text)
+    if imported is not None and places[path] == imported[1]:
+        came = _without_machine(_as_it_came(moved_links(path, text, places), imported))
+        if digest("okf-text", came, size=16) == _digest_of(text):
+            return came
+    page = parse_page(path, text.encode("utf-8"))
+    if path.rpartition("/")[2] != LOG:
+        text = _without_machine(fit_for_bundle(text, page.kind, page.title))
+    return with_markdown_links(path, led_out(path, text, places), places)
+
+
+def _without_machine(text: str) -> str:
+    """Without what is true on this machine alone."""
+    front = split(text).front or {}
+    for key in _OF_THIS_MACHINE:
+        if key in front:
+            text = edit_field(text, key, None)
+    if front.get("type") == "project" and str(front.get("identity", "")).startswith("dir:"):
+        text = edit_field(text, "identity", None)
+    return text
+
+
+def _as_it_came(text: str, imported: tuple[str, str]) -> str:
+    """Without the fields that importing added."""
+    bundle, path = imported
+    text = edit_field(text, "imported", None)
+    if (split(text).front or {}).get("sources") == _sources(bundle, path):
+        text = edit_field(text, "sources", None)
+    return text
+
+
+def _declares(text: str) -> bool:
+    return (split(text).front or {}).get("type") == "project"
+
+
+def _sources(bundle: str, path: str) -> list[Value]:
+    return [{"id": "okf-bundle", "resource": f"{bundle}/{path}"}]
+
+
+def _imported(text: str) -> tuple[str, str] | None:
+    """Bundle and path that a page came from; None for one of our own."""
+    found = (split(text).front or {}).get("imported")
+    if not isinstance(found, dict) or not (found.get("bundle") and found.get("path")):
+        return None
+    return str(found["bundle"]), str(found["path"])
 
 
 def _digest_of(text: str) -> str | None:

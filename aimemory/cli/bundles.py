@@ -52,14 +52,16 @@ def export(project: str, dest: Path | None, everything: bool, as_json: bool) -> 
     "import",
     epilog=examples(
         "aimemory import --okf ~/Downloads/acme.zip --project app",
-        "aimemory import --okf ~/acme-bundle --project app --apply",
+        "aimemory import --okf ~/acme-bundle --project acme --apply",
     ),
 )
 @click.option(
     "--okf", "source", required=True, metavar="DIR|ARCHIVE", type=click.Path(exists=True, path_type=Path),
     help="A bundle of the Open Knowledge Format: a folder, .tar.gz, .tar or .zip.",
 )  # fmt: skip
-@click.option("-p", "--project", required=True, help="The project whose pages they become.")
+@click.option(
+    "-p", "--project", required=True, help="The project whose pages they become; a name that none has makes one."
+)
 @click.option("--name", help="The bundle's name, by which a later import knows its pages; by default the file's.")
 @click.option("--apply", is_flag=True, help="Do it; without, what would happen is shown.")
 @json_option
@@ -80,8 +82,9 @@ def import_bundle(source: Path, project: str, name: str | None, apply: bool, as_
     answer: dict[str, Any] = {}
     for batch in _batches(texts):
         body = {"project": project, "bundle": name or bundle.name, "paths": sorted(texts), "texts": batch}
-        answer = client.post("/api/v1/import", {**body, "apply": apply, "cwd": here()})
-        pages += answer["pages"]
+        found = client.post("/api/v1/import", {**body, "apply": apply, "cwd": here()})
+        answer = {**found, "is_new": answer.get("is_new", found["is_new"])}
+        pages += found["pages"]
     if as_json:
         print_json({**answer, "pages": pages, "not_read": left_out})
         return
@@ -121,6 +124,9 @@ def _print_imported(answer: Mapping[str, Any], pages: list[dict[str, Any]], left
             note(clean(f"Taken out of {page['path']}: {_counts(page['redacted'])}."))
     counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
     note(f"{clean(answer['bundle'])} into {clean(answer['project'])}: {counts}.")
+    if answer["is_new"] and any(page["outcome"] == "new" for page in pages):
+        made = "It was made" if answer["applied"] else "--apply makes it"
+        note(clean(f"There was no project {answer['project']} before. {made}."))
     _note_reasons("Left", {page["path"]: page["why"] for page in pages if page["outcome"].startswith("left")})
     _note_reasons("Not read", left_out)
     if not answer["applied"]:

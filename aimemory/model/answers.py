@@ -354,12 +354,13 @@ class ImportedPage:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What importing does, or did (`applied`)."""
+    """What importing does, or did (`applied`). is_new: there was no such project before."""
 
     project: str
     bundle: str
     applied: bool
     pages: tuple[ImportedPage, ...]
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,19 @@ class Projects:
         """By `workspace/folder`, folder, identity, alias or id."""
         return self._registry.by_name(name)
 
+    async def named_or_proposed(self, name: str) -> tuple[Project, bool]:
+        """As `named`, or what a name or directory that no project has would be; and whether it is new. Creates nothing
+        (`ensure` does). Raises UserError for what can't be a project.
+        """
+        if (known := self._registry.by_name(name)) is not None:
+            return known, False
+        found = await self.aside(lambda: _without_secrets(self._resolver.resolve(None, name)))
+        match = self._registry.find(found)
+        project = match.project if match else self._registry.propose(found)
+        if project is UNFILED or not any(map(str.isalnum, name)):
+            raise UserError(f"{name[:80]!r} can be no project. `aimemory project list` shows those that are there.")
+        return project, match is None
+
     def by_id(self, project: ProjectId) -> Project | None:
         return self._registry.by_id(project)
 

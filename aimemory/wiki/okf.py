@@ -75,6 +75,22 @@ def with_markdown_links(path: str, text: str, pages: Mapping[str, str]) -> str:
     return "".join((*out, parts.body[position:]))
 
 
+def led_out(path: str, text: str, pages: Mapping[str, str]) -> str:
+    """The page with its markdown links to pages that lie elsewhere in the bundle led there; others stay as spelled.
+
+    path: in the wiki. pages: paths in the bundle by those in the wiki.
+    """
+    parts = split(text)
+    folder, new_folder = path.rpartition("/")[0], pages[path].rpartition("/")[0]
+    targets: dict[str, str] = {}
+    for link in links_of(parts.body, parts.front or {}):
+        if link.target and not link.raw.startswith(("[[", "![[")):
+            place = pages.get(_bundle_path(folder, link.target))
+            if place is not None and _bundle_path(new_folder, link.target) != place:
+                targets[link.target] = relpath(place, new_folder or ".")
+    return relinked(text, targets)[0]
+
+
 def moved_links(path: str, text: str, places: Mapping[str, str]) -> str:
     """The page of a foreign bundle with its links to pages of that bundle led to where these lie in the wiki.
 
@@ -91,7 +107,7 @@ def moved_links(path: str, text: str, places: Mapping[str, str]) -> str:
             new = base_name(places[found]) if found and link.target else None
         else:
             found = _bundle_path(folder, link.target)
-            new = relpath(places[found], here) if found in places else None
+            new = relpath(places[found], here or ".") if found in places else None
         if new is not None:
             targets[link.target] = new
     return relinked(text, targets)[0]

@@ -26,6 +26,10 @@ def write(daemon, title, body, **more):
     return daemon.post("/api/v1/page", {"title": title, "body": body, "project": "shop", **more})
 
 
+def projects(daemon):
+    return [one["project"] for one in daemon.get("/api/v1/projects")["projects"]]
+
+
 def texts_below(folder):
     return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.md")}
 
@@ -140,13 +144,62 @@ def test_a_hostile_bundle_or_an_unknown_project_changes_nothing(daemon, shop, tm
 
     evil = daemon.cli("import", "--okf", str(tmp_path / "evil.zip"), "--project", "shop", "--apply")
     write_bundle(tmp_path / "fine", FOREIGN)
-    nowhere = daemon.cli("import", "--okf", str(tmp_path / "fine"), "--project", "nosuch", "--apply")
+    nowhere = daemon.cli("import", "--okf", str(tmp_path / "fine"), "--project", "*", "--apply")
 
     assert (evil.returncode, nowhere.returncode) == (2, 2) and "leads out" in evil.stderr
+    assert "can be no project" in nowhere.stderr
     asked = {"project": "shop", "bundle": "b", "paths": ["../../x.md"], "texts": {"../../x.md": FOREIGN["plain.md"]}}
     daemon.request("POST", "/api/v1/import", asked | {"apply": True})
     assert {path: raw for path, raw in tree(daemon).items() if path in before} == before
     assert not (daemon.data.root / "x.md").exists() and not (daemon.data.wiki / "x.md").exists()
+
+
+@pytest.mark.promise("P9.243")
+def test_a_bundle_comes_into_an_empty_memory_and_goes_out_again_as_it_was(daemon, shop, tmp_path):
+    folder = daemon.data.wiki / "default" / "shop"
+    (folder / "notes" / "a:b.md").write_text("---\ntype: note\n---\n\nTyped \ufffd, with a [link](../shop.md).\n")
+    (folder / "notes" / "latin.md").write_bytes(b"---\ntype: note\n---\n\nCaf\xe9\n")
+    out = daemon.cli("export", "--okf", "shop", str(tmp_path / "shop.zip"), "--all")
+    assert out.returncode == 0 and "latin.md (it is no UTF-8)" in out.stderr, out.stderr
+    bundle = read_bundle(tmp_path / "shop.zip").files
+    assert "\ufffd" in bundle["notes/a:b.md"].decode() and {"shop.md", "index.md"} < set(bundle)
+    daemon.stop()
+
+    other = Daemon(tmp_path / "other")
+    other.start()
+    try:
+        command = ("import", "--okf", str(tmp_path / "shop.zip"), "--project", "store")
+        shown = other.cli(*command)
+        assert shown.returncode == 0 and "no project default/store before. --apply makes it" in shown.stderr, (
+            shown.stderr
+        )
+        assert not other.pages("*/store/**/*") and projects(other) == ["default/_unfiled"]
+
+        done = other.cli(*command, "--apply")
+        assert done.returncode == 0 and "no project default/store before. It was made" in done.stderr, done.stderr
+        assert "notes/a-b-" in done.stdout and "default/store" in projects(other)
+        assert other.cli("export", "--okf", "store", str(tmp_path / "again.zip"), "--all").returncode == 0
+        again = read_bundle(tmp_path / "again.zip").files
+        assert {path: raw.decode() for path, raw in again.items()} == {
+            path: raw.decode() for path, raw in bundle.items()
+        }
+        assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "shop.zip").read_bytes()
+
+        # what was changed here goes out as it is here, in its place; the project's own page comes back once it is used
+        page = next(other.data.wiki.glob("default/store/notes/two-*.md"))
+        page.write_text(page.read_text() + "\nChanged here.\n")
+        own = other.data.wiki / "default/store/store.md"
+        own.write_text(own.read_text() + "\nMine.\n")
+        other.wait(lambda: git(other.data.wiki, "status", "--porcelain") == "", "the edits are in")
+        assert other.cli("export", "--okf", "store", str(tmp_path / "third.zip"), "--all").returncode == 0
+        third = {path: raw.decode() for path, raw in read_bundle(tmp_path / "third.zip").files.items()}
+        changed = {path for path in third if third[path].encode() != bundle.get(path)}
+        (two,) = [path for path in bundle if path.startswith("notes/two")]
+        assert changed == {two, "store.md", "index.md"} and set(third) == {*bundle, "store.md"}
+        assert "See [one](../decisions/one-" in third[two] and "imported:" in third[two]
+        assert conformance(third) == {}
+    finally:
+        other.close()
 
 
 @pytest.mark.promise("P11.150")

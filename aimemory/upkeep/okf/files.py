@@ -7,6 +7,7 @@ itself. A name that leads out of the bundle is an attack and refuses all of it; 
 import gzip
 import io
 import os
+import re
 import shutil
 import stat
 import tarfile
@@ -29,6 +30,7 @@ MAX_MEMBERS = 100_000
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip can hold."""
+_DISK = re.compile(r"[A-Za-z]:/")
 _TAR = (".tar.gz", ".tgz", ".tar")
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 
@@ -128,7 +130,7 @@ def _wanted(bundle: Bundle, name: str, is_file: bool) -> str | None:
     """The path of a member to read, or None for one to leave. Raises UserError for a name that leads out."""
     path = unicodedata.normalize("NFC", name.removeprefix("./"))
     parts = path.rstrip("/").split("/")
-    if path.startswith("/") or "\\" in path or ".." in parts or path[1:2] == ":" or "\x00" in path:
+    if _leads_out(path):
         raise UserError(f"{name[:100]!a} leads out of the bundle. Nothing was read.")
     if any(part.startswith(".") for part in parts) or parts[0] == "__MACOSX" or not path.lower().endswith(".md"):
         if is_file and not path.endswith("/"):
@@ -141,6 +143,12 @@ def _wanted(bundle: Bundle, name: str, is_file: bool) -> str | None:
         bundle.left_out[path] = "it is a link or no regular file"
         return None
     return path
+
+
+def _leads_out(path: str) -> bool:
+    """Here, or on a system where a backslash parts folders and a letter with a colon is a disk."""
+    plain = path.replace("\\", "/")
+    return plain.startswith("/") or ".." in plain.split("/") or "\x00" in path or bool(_DISK.match(plain))
 
 
 def _in_folder(root: Path, bundle: Bundle) -> Iterator[tuple[str, IO[bytes]]]:

@@ -65,7 +65,15 @@ def zip_with(path: Path, *names: str, mode: int = stat.S_IFREG | 0o644) -> Path:
     return path
 
 
-OUT = ["../a.md", "x/../../a.md", "/etc/a.md", "a\\..\\b.md", "C:/a.md"]
+OUT = ["../a.md", "x/../../a.md", "/etc/a.md", "a\\..\\b.md", "C:/a.md", "c:\\a.md", "\\\\host\\a.md"]
+
+
+def test_a_colon_or_a_backslash_in_a_name_is_no_way_out(tmp_path: Path) -> None:
+    names = ("a:b.md", "notes/x: y.md", "a\\b.md")
+
+    found = read_bundle(tar_with(tmp_path / "b.tar.gz", *((name, b"a", tarfile.REGTYPE) for name in names)))
+
+    assert set(found.files) == set(names) and found.left_out == {}
 
 
 @pytest.mark.promise("P9.157")
