@@ -141,10 +141,28 @@ class Daemon:
         """Run the installed launcher as a vendor does: by a shell, with a bare environment."""
         raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         command = f"'{self.data.hook_launcher}' {harness} {event}"
-        return subprocess.run(
+        before = self.answered()
+        done = subprocess.run(
             ["/usr/bin/env", "-i", f"HOME={self.home}", "PATH=/usr/bin:/bin", "/bin/sh", "-c", command],
             input=raw, capture_output=True, cwd=cwd or self.home, timeout=LIMIT_S, check=False,
         )  # fmt: skip
+        self.has_answered_since(before)
+        return done
+
+    def answered(self) -> int | None:
+        """How many events the daemon has taken or refused since its start; None where none answers."""
+        if self.process is None or self.process.poll() is not None:
+            return None
+        try:
+            counts = self.status()["capture"].values()
+        except (OSError, AssertionError, ValueError, IndexError):  # it is going, or dies of the test
+            return None
+        return sum(one.get(what, 0) for one in counts for what in ("stored", "duplicate", "dropped", "rejected"))
+
+    def has_answered_since(self, before: int | None) -> None:
+        """Wait for the answer to a hook's event: of a busy daemon it comes after the hook, to a child of it."""
+        if before is not None:
+            self.wait(lambda: (now := self.answered()) is None or now > before, "the event is answered")
 
     def cli(self, *arguments: str, cwd: Path | None = None, **more: object) -> subprocess.CompletedProcess:
         """Run the command line."""
@@ -224,7 +242,9 @@ class Agent:
         if ago_s:
             query = urlencode({"harness": self.harness, "event": event, "at": time.time_ns() - ago_s * 10**9})
             hook = [sys.executable, "-I", "-c", PAST_HOOK, str(self.daemon.data.socket), query]
+        before = self.daemon.answered()
         assert self.run(hook, json.dumps(said))[0] == 0
+        self.daemon.has_answered_since(before)
         return self
 
     def tool(self, name: str, session: str | None = None, **arguments: object) -> str:

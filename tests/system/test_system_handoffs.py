@@ -8,6 +8,8 @@ import pytest
 from acting import Agent, closed, handed_over, handoffs, in_state
 from living import Daemon, git, repository
 
+from aimemory.journal.lines import encode, encode_data
+
 pytestmark = pytest.mark.alone
 
 
@@ -406,6 +408,31 @@ def test_a_claim_that_a_kill_interrupted_is_finished_at_the_next_start(daemon, a
     (claimed,) = in_state(daemon, app, "claimed")
     assert claimed["claimed_by_harness"] == "codex"
     daemon.wait(lambda: handoff_pages(daemon), "its page is written")
+
+
+@pytest.mark.promise("P7.2")
+def test_a_claim_that_a_kill_cut_off_behind_its_event_is_made_at_the_next_start(daemon, app):
+    Agent(daemon, "claude-code", "c1", app, ago_s=60).works()
+    assert "is offered to you" in Agent(daemon, "codex", "x1", app).start()
+    daemon.wait(lambda: daemon.lines("brief"), "that it was told is on disk")
+    daemon.kill()
+    start = next(x["data"] for x in daemon.lines("observation") if x["data"]["native_session"] == "x1")
+    call = {
+        "id": "t-late",
+        "key": "a" * 32,
+        "event": "PreToolUse",
+        "kind": "pre-tool",
+        "tool": "Bash",
+        "command": "make",
+    }
+    (segment,) = daemon.data.journal.rglob("*.jsonl")
+    with segment.open("ab") as file:  # stored, and nothing came of it yet
+        seq = daemon.lines()[-1]["seq"] + 1
+        file.write(encode(seq, "observation", time.time_ns(), encode_data({**start, **call})))
+    daemon.start()
+
+    claimed = daemon.wait(lambda: in_state(daemon, app, "claimed"), "it is taken")
+    assert [one["claimed_by_harness"] for one in claimed] == ["codex"]
 
 
 def test_the_brief_is_the_same_bytes_while_nothing_changed_and_comes_once(daemon, app):

@@ -60,12 +60,22 @@ def test_pages_go_by_their_new_names_wherever_a_line_named_them(index):
     )  # fmt: skip
 
 
+@pytest.mark.promise("P9.57")
 def test_a_late_event_of_a_moved_session_follows_and_others_stay(index):
     db = index(LINES)
 
     found = db.execute("select session, project, data->>'project' from observation order by seq").fetchall()
     assert found == [("s", "new", "new"), ("s", "new", "new"), ("another", "old", "old")]
     assert db.execute("select project from session where id = 's'").fetchone() == ("new",)
+
+
+@pytest.mark.promise("P9.160")
+def test_a_late_event_of_a_merged_project_follows(index):
+    merge = Line(2, "project", 2, {"op": "merge", "from": "old", "project": "new", "pages": {}})
+    db = index([event(1), merge, event(3, session="late")])
+
+    assert db.execute("select distinct project, data->>'project' from observation").fetchall() == [("new", "new")]
+    assert db.execute("select distinct project from session").fetchall() == [("new",)]
 
 
 def test_any_cut_into_batches_gives_the_same_tables(index):

@@ -189,6 +189,7 @@ def test_hostile_text_anywhere_stays_text() -> None:
     assert not re.search("[\u202e\u200b\x1b]", body)
 
 
+@pytest.mark.promise("P8.1")
 @pytest.mark.parametrize("line", [line for line in HOSTILE.split("\n")[:-1] if line != "type: rule"])
 def test_a_short_text_with_markup_is_fenced(line: str) -> None:
     body = page(Events().prompt(f"Do this\n{line}")).body
