@@ -118,9 +118,14 @@ def _apply_run(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int) ->
     if found := by_type.get("observation"):
         _observations(db, found, before)
     if found := by_type.get("page"):
-        rows = _json(_written_row(line) for line in found)
+        withdrawals = [line for line in found if line.data.get("op") == "withdraw"]
+        rows = _json(_written_row(line) for line in found if line.data.get("op") != "withdraw")
         db.execute(_PAGE_LINE, (rows,))
         db.execute(_WRITTEN, (rows,))
+        for line in withdrawals:
+            about = {"path": line.data["path"], "of": line.data["of"]}
+            for statement in _WITHDRAW:
+                db.execute(statement, about)
     if found := by_type.get("brief"):
         followed = Followed(db)
         db.execute(_BRIEF, (_json(_brief_row(line, followed) for line in found),))
@@ -295,6 +300,19 @@ insert or ignore into page_line(path, version, op, seq, at, user, harness, sessi
 select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8
 from json_each(?)
 """
+
+_WITHDRAW = (
+    "delete from page_line where path = :path and seq = :of",
+    "delete from written where path = :path",
+    """
+    insert into written(path, version, before, op, seq, at, user, harness, session)
+    select path, version, (
+        select version from page_line where path = :path and seq < last.seq order by seq desc limit 1
+    ), op, seq, at, user, harness, session
+    from page_line last where path = :path order by seq desc limit 1
+    """,
+)
+"""As if the line `of` had never been."""
 
 _BRIEF = """
 insert or ignore into brief(seq, session, project, at, digest, chars, live)

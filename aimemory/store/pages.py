@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from aimemory import points
-from aimemory.errors import Conflict, Damaged, NotFound, Unavailable, UserError
+from aimemory.errors import AimemoryError, Conflict, Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import WrittenRow, deleted, written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, stats_of, touch_pages, upsert_pages
 from aimemory.index.purges import accepted
 from aimemory.journal.lines import Record
-from aimemory.model.ids import ProjectId, Version, page_version
+from aimemory.model.ids import ProjectId, Seq, Version, page_version
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor
 from aimemory.privacy import Sanitized, sanitize, sanitize_tree
@@ -149,17 +149,20 @@ class Pages:
             self._check(path, expected)
             if expected is None:
                 self._refuse_twin(path)
-            append(record)  # who wrote this version is known before it can be seen
+            announced = append(record)  # who wrote this version is known before it can be seen
             if wanted_again:
                 append(self._acknowledged(path, page_version(raw.value), actor, FORGOTTEN))
             try:
                 points.reached("page.announced")
                 return self._files.write(path, raw, expected)
+            except AimemoryError:  # somebody was faster, at the last instant
+                append(self._withdrawal(path, announced, actor))
+                raise
             except OSError as error:
                 if self._stands(path, expected) == page_version(raw.value):
                     unconfirmed.append(error)  # it was replaced, and then the disk refused to say that this lasts
                     return page_version(raw.value)
-                append(self._line("add", path, expected, actor))  # what stands is the version before
+                append(self._withdrawal(path, announced, actor))
                 raise Unavailable(f"{path} can't be written: {error.strerror}. It is as it was.") from error
 
         unconfirmed: list[OSError] = []
@@ -188,15 +191,18 @@ class Pages:
 
         def operation(append: Append) -> None:
             self._check(path, expected)
-            append(record)
+            announced = append(record)
             try:
                 points.reached("page.deletion-announced")
                 self._files.delete(path, expected)
+            except AimemoryError:
+                append(self._withdrawal(path, announced, actor))
+                raise
             except OSError as error:
                 if self._stands(path, expected) is None:
                     unconfirmed.append(error)
                     return
-                append(self._line("add", path, expected, actor))
+                append(self._withdrawal(path, announced, actor))
                 raise Unavailable(f"{path} can't be deleted: {error.strerror}. It is as it was.") from error
 
         async with self._taking:  # else a look may see the file gone first, and call that a deletion by hand
@@ -448,6 +454,11 @@ class Pages:
                 )
             ),
         )
+
+    def _withdrawal(self, path: str, announced: Seq, actor: Actor) -> Record:
+        """Takes a line back whose write or deletion was refused: it is in no history, and what stood before counts."""
+        said = {"op": "withdraw", "path": path, "of": announced, "user": actor.user, "machine": actor.machine}
+        return Record("page", self._clock.now_ns(), sanitize_tree(said))
 
     async def _take_in(self, seen: dict[str, Version | None], stats: dict[str, Stat]) -> int:
         """New and changed files: index them, and commit those that a person changed. Returns how many those are."""

@@ -12,7 +12,7 @@ from aimemory.errors import UserError
 from aimemory.wiki.nodes import Entry, Node, Refused, Value, read_front
 from aimemory.wiki.ownshape import RESERVED, is_plain, own_fields
 
-_MAX_BYTES = 64 * 1024
+_MAX_CHARS = 64 * 1024
 _FENCE = re.compile(r"---[ \t]*\r?\n?")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _END = re.compile(r"\n(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
@@ -63,7 +63,7 @@ def split(text: str) -> Parts:
     end = _closing_fence(content, first.end())
     if end is None:
         if _KEY_LINE.match(content, first.end()):
-            return _with_problem(whole, "line 1: the front matter is not closed. Add a line with --- after it.")
+            return _with_problem(whole, _unclosed(content, first.end()))
         return whole
     front_text, body = content[first.end() : end[0]], content[end[1] :]
     if (fields := own_fields(front_text)) is not None:
@@ -156,10 +156,22 @@ def _with_problem(parts: Parts, problem: str) -> Parts:
 
 def _closing_fence(content: str, start: int) -> tuple[int, int] | None:
     # begins with the newline before it: a single character is what the engine finds fastest
-    found = _END.search(content, start - 1, start + _MAX_BYTES)
+    found = _END.search(content, start - 1, start + _MAX_CHARS)
     if found is None or not (found.group().endswith("\n") or found.end() == len(content)):
         return None
     return found.start() + 1, found.end()
+
+
+def _unclosed(content: str, start: int) -> str:
+    """Why no end of the front matter was found: it lies behind what is read, or there is none."""
+    far = _END.search(content, start - 1)
+    if far is None:
+        return "line 1: the front matter is not closed. Add a line with --- after it."
+    line = content.count("\n", 0, far.start() + 1) + 1
+    return (
+        f"line 1: the front matter is longer than the {_MAX_CHARS:,} characters that are read of it; the next line "
+        f"with --- is line {line:,}. Move what is long into the text."
+    )
 
 
 # -- editing ---------------------------------------------------------------------------------------------------------

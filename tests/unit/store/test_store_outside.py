@@ -1,14 +1,19 @@
 """What changed outside of us: before a write only its own page is looked at, and nobody waits for a walk."""
 
 import asyncio
+import errno
 import shutil
 import threading
 
 import pytest
 from inside import memory
 
-from aimemory.errors import Conflict
+from aimemory import points
+from aimemory.daemon.reindex import reindex
+from aimemory.errors import Conflict, Unavailable
+from aimemory.index.read import Statement
 from aimemory.model.answers import Caller
+from aimemory.privacy import sanitize
 from aimemory.store import pages as pages_module
 
 pytestmark = pytest.mark.anyio
@@ -87,6 +92,58 @@ async def test_a_name_that_somebody_took_by_hand_is_seen_without_a_walk(tmp_path
                 await page(parts, "Coffee", path=f"{folder}/{name}")
             assert refused.value.current == "Typed.\n", name
         assert await told(parts, f"{folder}/Caf\u00e9.md") == ["Edit by hand"]
+
+
+@pytest.mark.promise("P9.244")
+async def test_what_is_refused_at_the_last_instant_is_in_no_history(tmp_path, monkeypatch):
+    """Somebody saves between our line in the journal and our file; then the disk refuses."""
+    async with memory(tmp_path) as (parts, _):
+        made = await page(parts, "Alpha")
+        file = parts.config.data.wiki / made.path
+        pages, repair = parts.pages, parts.memory.repair
+
+        async def versions():
+            shown = await repair.history(page=made.path, caller=Caller())
+            return [(one.what, one.by_hand, one.version == made.version) for one in shown.changes]
+
+        def save(name):
+            if name in ("page.announced", "page.deletion-announced"):
+                file.write_text(f"Typed at {name}.\n")
+
+        def refuse(name):
+            if name in ("page.announced", "page.deletion-announced"):
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        before = await versions()
+        assert before == [("created", False, True)]
+        for happens, error in ((refuse, Unavailable), (save, Conflict)):
+            for op in ("write", "delete"):
+                _, version = await pages.read(made.path)
+                with monkeypatch.context() as during:
+                    during.setattr(points, "reached", happens)
+                    with pytest.raises(error):
+                        if op == "write":
+                            await pages.write(
+                                made.path, sanitize("Ours."), expected=version, actor=parts.actor, summary="Update"
+                            )
+                        else:
+                            await pages.delete(made.path, expected=version, actor=parts.actor)
+                if happens is refuse:
+                    assert await versions() == before
+        assert await versions() == [("changed", True, False), *before]
+
+        rows = {}
+        for table in ("written", "page_line"):
+            rows[table] = await parts.reader.read(_rows(table))
+        async for _ in reindex(parts):
+            pass
+        for table, found in rows.items():
+            assert await parts.reader.read(_rows(table)) == found
+        assert await versions() == [("changed", True, False), *before]
+
+
+def _rows(table):
+    return (yield Statement(f"select * from {table} order by 1"))
 
 
 async def test_a_page_that_is_gone_with_its_folder_is_left_to_the_walk_which_knows_an_emptied_tree(tmp_path):

@@ -126,6 +126,17 @@ def test_toml_front_matter_and_a_missing_end_are_reported() -> None:
     assert "not closed" in (split("---\na: b\n\nText\n").problem or "")
 
 
+def test_front_matter_that_is_longer_than_what_is_read_is_called_that():
+    lines = "".join(f"field{number}: {'x' * 60}\n" for number in range(1000))
+
+    read = split(f"---\n{lines}---\nText\n")
+
+    assert read.front is None and read.body.startswith("---\n")
+    assert "longer than the 65,536 characters" in (read.problem or "") and "line 1,002" in (read.problem or "")
+    assert "not closed" in (split(f"---\n{lines}\nText\n").problem or "")
+    assert split(f"---\n{lines[:60000].rpartition(chr(10))[0]}\n---\nText\n").problem is None
+
+
 def test_a_bomb_of_aliases_is_never_built() -> None:
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"] + [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     assert "anchors" in (split(page("\n".join(lines) + "\n")).problem or "")
