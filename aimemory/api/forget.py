@@ -19,7 +19,7 @@ from aimemory.store.past import PageHistory
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.upkeep.purge.pending import Pending
-from aimemory.upkeep.purge.places import archives, change_files
+from aimemory.upkeep.purge.places import archives, change_files, copies_beside
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.rescan import Rescan
 from aimemory.upkeep.purge.run import Purge, Receipt
@@ -77,8 +77,8 @@ class Forget:
             names = [path.relative_to(self._config.data.root).as_posix() for path in left]
             return Forgetting(
                 what=what, applied=False, counts={k: n for k, n in shown.items() if n}, pages=tuple(affected[:_NAMED]),
-                history=history, commits=past.changed_commits, versions=len(past.held),
-                remains=(*kept, *stays, *self._remains(what, history, past.changed_commits, names)),
+                history=history, commits=past.concerned, rewritten=past.changed_commits, versions=len(past.held),
+                remains=(*kept, *stays, *self._remains(what, history, past.concerned, names)),
             )  # fmt: skip
         if not counts and not affected and not past.held and not await self._is_elsewhere(pending):
             raise NotFound(await self._where_it_stays(pending) or "Nothing that is stored holds it.")
@@ -176,9 +176,9 @@ class Forget:
         """A sentence on a text that nothing would be changed for, and that is there all the same; "" for none."""
         if pending.text is None:
             return ""
-        found = await asyncio.to_thread(search_all, self._config.data.root, [pending.text])
+        found = await asyncio.to_thread(search_all, self._config.data.root, [pending.text], disguised=pending.text)
         if not found.found:
-            return ""
+            return _OTHER_FORMS.format(_listed(sorted(found.other))) if found.other else ""
         return (
             f"It stands only where it can't be taken out alone, as a part of names and ids: "
             f"{_listed(sorted(found.found))}. Forget the session or the project that is called so."
@@ -198,18 +198,22 @@ class Forget:
         elsewhere = {
             place: count
             for place, count in searched.found.items()
-            if not place.startswith("backups/") and not place.endswith("(history)")
+            if not place.startswith("backups/") and (receipt.history or not place.endswith("(history)"))
         }
         remains = [*kept]
         if elsewhere:
             remains.append(
                 f"Some of the texts that were looked for are still in {_listed(sorted(elsewhere))}: other things that "
-                "hold the same words, or files that are yours. `aimemory forget text` takes a text out everywhere."
+                "hold the same words or link to what went, names of folders, branches and people, or files that are "
+                "yours." + (" `aimemory forget text` takes a text out everywhere." if receipt.what != "text" else "")
             )
+        if other := searched.other - searched.found.keys():
+            remains.append(_OTHER_FORMS.format(_listed(sorted(other))))
         remains += self._remains(receipt.what, receipt.history, receipt.commits, receipt.archives)
         return Forgetting(
             what=receipt.what, applied=True, counts=receipt.counts, pages=tuple(affected[:_NAMED]),
-            history=receipt.history, commits=receipt.commits, versions=receipt.versions, remains=tuple(remains),
+            history=receipt.history, commits=receipt.commits, rewritten=receipt.rewritten if receipt.history else 0,
+            versions=receipt.versions, remains=tuple(remains), other_forms=tuple(sorted(other)[:_PLACES]),
             texts=searched.texts, files=searched.files, bytes=searched.bytes, found=_named(searched.found),
             unread=tuple(searched.unread[:_PLACES]), backups_removed=tuple(receipt.removed_archives), seq=receipt.seq,
             at=rfc3339_local(receipt.at_ns),
@@ -228,6 +232,11 @@ class Forget:
         folder = self._config.backup.folder
         if folder and Path(folder) != self._config.data.backups:
             said.append(f"Backups made before in {folder} hold it; delete them there.")
+        if beside := copies_beside(self._config.data):
+            said.append(
+                f"A restore moved aside or left unfinished what may hold it: {_listed(beside)}. Delete that when you "
+                "don't need it any more."
+            )
         said.append(_BACKUP)
         if what != "page":
             said.append(_TRANSCRIPTS)
@@ -244,6 +253,10 @@ class Forget:
 _REMOTES = (
     "Remotes keep what was pushed to them: {}. After --history, `git push --force` there, and let the host remove what "
     "no branch names any more."
+)
+_OTHER_FORMS = (
+    "In other forms, which are not taken out (other capitals, words joined otherwise, UTF-16, base64), it still stands "
+    "in {}. Forget it as it is written there, or change those files."
 )
 _VERSIONS = (
     "The wiki's git history keeps the pages as they were; [retention] history = true takes them out of it too, from "

@@ -1,7 +1,8 @@
 """`backup`, `backup verify`, `backup restore`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ from aimemory.store.outside import note_deed
 
 if TYPE_CHECKING:
     from aimemory.upkeep.backup.archive import Manifest
+    from aimemory.upkeep.backup.since import ForgottenSince
+
+_NAMED = 10
 
 
 class _WithDefault(click.Group):
@@ -151,14 +155,17 @@ def restore(file: Path, into: Path | None, apply: bool, as_json: bool) -> None:
     with Progress() as progress:
         done = restore_backup(file, target, apply=apply, clock=SystemClock(), progress=progress)
     if into is None:
-        about = {"from": str(file), "made_at": done.manifest.made_at}
+        about: dict[str, object] = {"from": str(file), "made_at": done.manifest.made_at}
+        if done.forgotten:
+            about["brought_back"] = [f"{one.what} forgotten {one.at}" for one in done.forgotten]
         if problem := note_deed(load_place(), "restore", about):
             note(clean(problem))
     counts = done.manifest.counts
     if as_json:
         print_json({
             "target": str(done.target), "aside": str(done.aside) if done.aside else None, "kept": list(done.kept),
-            "damage": list(done.damage), **_about(done.manifest),
+            "damage": list(done.damage), "forgotten_since": [asdict(one) for one in done.forgotten],
+            **_about(done.manifest),
         })  # fmt: skip
     else:
         click.echo(
@@ -171,8 +178,24 @@ def restore(file: Path, into: Path | None, apply: bool, as_json: bool) -> None:
             click.echo(f"Taken along from it: {', '.join(done.kept)}.")
         if done.manifest.config_from:
             click.echo(clean(f"The settings came from {done.manifest.config_from}; they are config.toml there now."))
+        _say_forgotten(done.forgotten)
         click.echo("`aimemory up` starts the daemon, which builds the index.")
     _exit_with(done.damage)
+
+
+def _say_forgotten(forgotten: "Sequence[ForgottenSince]") -> None:
+    """What came back that was meant to be gone, and how to forget it again."""
+    if not forgotten:
+        return
+    click.echo("Forgotten since that backup was made, and back with it. Forget it again when the daemon is up:")
+    for one in forgotten:
+        again = " ".join(f"`aimemory forget session {name} --apply`" for name in one.sessions[:_NAMED])
+        if one.what == "rescan":
+            again = "`aimemory rescan --apply`"
+        elif not again:
+            again = f"`aimemory forget {one.what} … --apply`"
+        pages = f"; it was in {', '.join(one.pages[:_NAMED])}" if one.pages else ""
+        click.echo(clean(f"  {one.what}, forgotten {one.at}: {again}{pages}"))
 
 
 def _about(manifest: "Manifest") -> dict[str, object]:

@@ -90,7 +90,9 @@ def _forget(what: str, name: str, given: dict[str, bool], project: str | None = 
     click.echo(f"{'Took out' if done else 'Would take out'} of what is stored:")
     for place, count in sorted(found["counts"].items()):
         click.echo(f"  {count:>8,}  {clean(place)}")
-    if not found["counts"]:
+    if found["history"] and not done:
+        click.echo(f"  {found['commits']:>8,}  commits of git's history; {found['rewritten']:,} get new ids")
+    elif not found["counts"]:
         click.echo("  nothing")
     for path in found["pages"]:
         click.echo(f"            {clean(path)}")
@@ -108,7 +110,9 @@ def _forget(what: str, name: str, given: dict[str, bool], project: str | None = 
 def _print_proof(found: dict[str, Any]) -> None:
     texts = counted(found["texts"], "text")
     looked = f"Looked for {texts} in all {found['files']:,} files ({found['bytes'] / 1e6:,.1f} MB unpacked):"
-    if not found["found"]:
+    if not found["texts"]:
+        click.echo("Nothing in it was long enough to be told from other words, so no bytes were searched for it.")
+    elif not found["found"]:
         click.echo(f"{looked} found nowhere.")
     else:
         click.echo(looked)

@@ -88,7 +88,7 @@ class Jobs:
             Job("batons", 300, self.batons.look_after),
             Job("backup", 5, self.automatic.step),
             Job("self-check", 2, self.selfcheck.step),
-            Job("purge", 60, self._finish_purge),
+            Job("purge", 15, self._finish_purge),
             Job("listings", 1, self.listings.refresh),
             Job("pack", 600, self._pack),
             Job("git", 600, self._look_at_git),
@@ -113,8 +113,7 @@ class Jobs:
             await asyncio.to_thread(seal, self.config.data.journal)
 
     async def _finish_purge(self, pulse: Pulse) -> None:
-        if self.purge.problem is not None:  # the first try is the start's, once it knows what lies on the disk
-            await self.purge.finish()
+        await self.purge.finish_what_failed()
 
     async def _pack(self, pulse: Pulse) -> None:
         wiki, at_least = self.config.data.wiki, self.config.storage.git_loose

@@ -76,7 +76,8 @@ class WrittenRow:
     """The last recorded write of a path. before: the version recorded before that one.
 
     op: `write` by us or through us, `add` for what we added to a page that isn't ours to make anew, `edit` and
-    `restore` by a person's command, `delete`, `move`.
+    `restore` by a person's command, `delete`, `move`; `redact` and `purge` for what forgetting left of a page that was
+    ours to make anew, and of another.
 
     A line is written before the file is: after a crash between the two the version before still stands.
     """
@@ -99,7 +100,7 @@ class WrittenRow:
 
     def may_replace(self, version: str | None) -> bool:
         """May a generated page of this version be made anew: was it generated, and did no person ask for its text?"""
-        return self.op in ("write", "move") and self.is_ours(version)
+        return self.op in ("write", "move", "redact") and self.is_ours(version)
 
 
 @dataclass(frozen=True, slots=True)

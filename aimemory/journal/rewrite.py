@@ -44,6 +44,8 @@ def rewrite(root: Path, before: int, purge: int, at_ns: int, decide: Decide, may
     until then is replaced.
     """
     done = Rewritten()
+    for temp in root.rglob(f"{datadir.TEMP_PREFIX}*"):  # what a kill in the midst of sealing has left
+        temp.unlink(missing_ok=True)
     for segment in find_segments(root):
         if segment.first_seq is not None and segment.first_seq < before:
             _segment(segment, purge, at_ns, decide, may_concern, done)

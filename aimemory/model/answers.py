@@ -460,8 +460,9 @@ class Forgetting:
 
     counts: by place or line type. pages: those that go or change. commits, versions: of git's history; rewritten with
     `history`, else still holding it. found: places that hold one of the texts that were looked for afterwards.
-    unread: what could not be looked into. remains: sentences on what is left and how to remove that too. seq: the
-    journal line that tells of it, once applied.
+    unread: what could not be looked into. rewritten: commits that get new ids, those behind them included. other_forms:
+    places that hold a text in a form that is not taken out. remains: sentences on what is left and how to remove that
+    too. seq: the journal line that tells of it, once applied.
     """
 
     what: str
@@ -477,6 +478,8 @@ class Forgetting:
     bytes: int = 0
     found: dict[str, int] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    rewritten: int = 0
+    other_forms: tuple[str, ...] = ()
     backups_removed: tuple[str, ...] = ()
     seq: int | None = None
     at: str | None = None

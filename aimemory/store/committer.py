@@ -221,6 +221,8 @@ class Committer:
         """After the history became another one: bring the repository's own index in step with it."""
         async with self._lock:
             await self._in_thread(lambda: self._open_repo().sync_index(None))
+            if self.head is not None:
+                self.head = await self._in_thread(lambda: self._open_repo().head())
 
     def _past(self, path: str, limit: int) -> list["Past"]:
         repo = self._open_repo()

@@ -41,6 +41,9 @@ from aimemory.wiki.names import check_new_page_path, check_page_path
 from aimemory.wiki.spelling import spelling, twin
 from aimemory.wiki.walk import Changes, Stat, look, scan, stat_of
 
+PURGED = "Forget"
+"""Summary of what a purge did to pages."""
+
 FORGOTTEN = "it was forgotten"
 """Why a page is held whose very bytes were forgotten at this place, and lie there again."""
 
@@ -85,6 +88,7 @@ class Pages:
         self._folders: dict[str, ProjectId] | None = None
         self._on_project_pages: Callable[[Sequence[str]], Awaitable[None]] | None = None
         self._on_edit: Callable[[str, bytes], None] = _ignore
+        self._expected: tuple[Callable[[str], bool], Actor] | None = None
         self.touched: dict[str, int] = {}
         """Folders of projects (`workspace/folder`) whose pages changed, and when last; for who makes listings."""
         self.last = Reconciled()
@@ -96,6 +100,17 @@ class Pages:
     def tell_of_edits(self, callback: Callable[[str, bytes], None]) -> None:
         """Have `callback` called with path and bytes of every page that somebody else than us wrote."""
         self._on_edit = callback
+
+    def expect(self, is_purged: Callable[[str], bool] | None, actor: Actor) -> None:
+        """Of these pages what was changed or is gone is a purge's doing, which this actor asked for, and no hand edit,
+        however a crash cut it off; None when it is done."""
+        self._expected = (is_purged, actor) if is_purged is not None else None
+
+    def _whose(self, path: str, summary: str) -> tuple[Actor, str]:
+        """Who did what looks like somebody's doing outside of us, and what it was."""
+        if self._expected is not None and self._expected[0](path):
+            return self._expected[1], PURGED
+        return self._actor, summary
 
     @property
     def held(self) -> dict[str, str]:
@@ -365,6 +380,9 @@ class Pages:
         """After a rebuild of the index, which takes files in without asking who wrote them, and at a start."""
         self._folders = None
         self._accepted = await self._reader.read(accepted())
+        for path in list(self._held):  # by a walk that came before it was known what is acknowledged
+            if (version := self._stands(path, None)) is not None and self.is_accepted(path, version):
+                self._held.pop(path, None)
         await self.reconcile()
         await self.commit_missing()
 
@@ -381,8 +399,7 @@ class Pages:
         by_hand, writes = await self._by_hand({path: version for path, (_, version) in found.items()})
         for path, (raw, _) in found.items():
             if path in by_hand:
-                self._commit(path, raw, self._actor, EDITED_BY_HAND)
-                self._on_edit(path, raw)
+                self._commit_edit(path, raw)
             elif path in writes:
                 self._commit(path, raw, Actor(writes[path].user or self._actor.user, self._actor.machine), "Add")
         return len(missing) + await self._commit_deletions()
@@ -399,7 +416,7 @@ class Pages:
         by_hand = [path for path in tracked if path not in left and path not in gone]
         if self.last.problem is None and (left or len(by_hand) <= _FEW):
             for path in by_hand:
-                self._committer.add(Change(path, None, *author_of(self._actor), "Delete by hand"))
+                self._commit_deletion(path)
         there = await self.existing(list(gone))
         paths = await self._committer.differing([path for path in gone if path not in there])
         for path in paths:
@@ -478,8 +495,7 @@ class Pages:
                 found[path] = raw, version
         by_hand, writes = await self._by_hand({path: version for path, (_, version) in found.items()})
         for path in by_hand:
-            self._commit(path, found[path][0], self._actor, EDITED_BY_HAND)
-            self._on_edit(path, found[path][0])
+            self._commit_edit(path, found[path][0])
         for path, row in writes.items():
             # put back as we wrote it, after a deletion or an edit by hand that git may have by now
             if self._stands(path, None) == found[path][1]:  # else a newer write of ours is queued already
@@ -528,13 +544,23 @@ class Pages:
         self._held.pop(path, None)
         self._committer.add(Change(path, raw, *author_of(actor), summary))
 
+    def _commit_edit(self, path: str, raw: bytes) -> None:
+        actor, summary = self._whose(path, EDITED_BY_HAND)
+        self._commit(path, raw, actor, summary)
+        if summary == EDITED_BY_HAND:
+            self._on_edit(path, raw)
+
+    def _commit_deletion(self, path: str) -> None:
+        actor, summary = self._whose(path, DELETED_BY_HAND)
+        self._committer.add(Change(path, None, *author_of(actor), summary))
+
     async def _take_out(self, removed: Sequence[str]) -> int:
         if not removed:
             return 0
         await self._unindex(removed)
         for path in removed:
             self._held.pop(path, None)
-            self._committer.add(Change(path, None, *author_of(self._actor), DELETED_BY_HAND))
+            self._commit_deletion(path)
         return len(removed)
 
     def _touch(self, paths: Iterable[str]) -> None:

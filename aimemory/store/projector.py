@@ -303,6 +303,7 @@ class Projector:
         except BaseException:
             if self._db is None:  # the disk failed while the files changed places
                 self._wanted = True
+                self._wake.set()  # whoever asked for this one is told of the failure; the next is `run`'s
                 self._db = await self._in_thread(lambda: open_writer(self._path))
                 self.applied_seq = await self.execute(_applied)
             raise

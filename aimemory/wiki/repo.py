@@ -75,6 +75,11 @@ class WikiRepo:
         self._first_commit()
         self._base = self._branch_id()
 
+    def head(self) -> str | None:
+        """Id of the newest commit; None without one, and where that can't be read."""
+        found = self._branch_id()
+        return str(found) if found is not None else None
+
     def close(self) -> None:
         self._objects.close()
         self._repo.free()

@@ -47,8 +47,8 @@ class Filter(Protocol):
 class Prepared:
     """A new history beside the old one. commits: new ids by old ones, of all. refs: (old, new) id of those that move.
 
-    versions: of every file that had another content its version then and now; None where it went. held: path and
-    version of each.
+    concerned: how many commits hold it, in a file or in their message. versions: of every file that had another content
+    its version then and now; None where it went. held: path and version of each.
     """
 
     commits: dict[str, str] = field(default_factory=dict)
@@ -56,9 +56,11 @@ class Prepared:
     versions: dict[Version, Version | None] = field(default_factory=dict)
     held: set[tuple[str, Version]] = field(default_factory=set)
     remotes: list[str] = field(default_factory=list)
+    concerned: int = 0
 
     @property
     def changed_commits(self) -> int:
+        """How many get a new id, since they or one before them hold it."""
         return sum(1 for old, new in self.commits.items() if old != new)
 
 
@@ -268,6 +270,7 @@ class _Rewriting:
         if new_tree == old_tree and new_parents == parents and message == message_of(raw):
             self.done.commits[oid] = oid
             return
+        self.done.concerned += new_tree != old_tree or message != message_of(raw)
         if len(parents) == 1 and self._is_emptied(old_tree, new_tree, parents[0]):
             self.done.commits[oid] = new_parents[0]
             return

@@ -194,7 +194,7 @@ class Daemon:
     def lines(self, kind: str | None = None) -> list[dict]:
         """The journal as people read it, compressed segments too."""
         found = []
-        for path in sorted(self.data.journal.rglob("*.jsonl*")):
+        for path in sorted(self.data.journal.rglob("[0-9]*.jsonl*")):  # none that is being sealed
             raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
             found += [json.loads(row) for row in raw.splitlines()]
         found.sort(key=lambda line: line["seq"])

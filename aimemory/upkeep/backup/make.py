@@ -10,8 +10,9 @@ from pathlib import Path
 
 from aimemory import __version__, points
 from aimemory.config import Config
-from aimemory.datadir import sync_dir
+from aimemory.datadir import DataDir, sync_dir
 from aimemory.errors import Conflict, NotFound, Unavailable, UserError
+from aimemory.journal.replay import replay
 from aimemory.model.protocols import Clock, instant, rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.upkeep.backup.archive import Manifest, Moved, Progress, Writer
@@ -76,11 +77,17 @@ def make_backup(config: Config, actor: Actor, clock: Clock, wanted: Wanted, prog
         points.reached("backup.written")
         damage = check_archive(temp, progress).damage if wanted.verify else ()
         size, digest = os.fstat(fd).st_size, _sha256(temp)
+        _refuse_forgotten(config.data, manifest.seq)
         if name is not None:
             file = folder / name
             _publish(temp, file)
         else:
             file = _publish_as_free(temp, folder, _name(manifest, actor, clock, is_automatic=wanted.keep is not None))
+        try:  # a purge that was decided since then looks for archives after that; one before is seen here
+            _refuse_forgotten(config.data, manifest.seq)
+        except Unavailable:
+            file.unlink(missing_ok=True)
+            raise
     removed = _prune(folder, actor, wanted.keep, file.name) if wanted.keep is not None else ()
     return Made(file, size, digest, manifest, wanted.verify, damage, removed)
 
@@ -128,6 +135,14 @@ def _written(fd: int, config: Config, actor: Actor, clock: Clock, wanted: Wanted
             writer.finish(manifest)
             return manifest
     raise Unavailable("The wiki's repository or the journal was rewritten during each of three attempts. Try again.")
+
+
+def _refuse_forgotten(data: DataDir, seq: int) -> None:
+    """Raises Unavailable where something was forgotten since the copy was taken, which is in it as it was."""
+    if data.purge_pending.exists() or any(
+        line.type == "purge" for line in replay(data.journal, seq, lambda what: None)
+    ):
+        raise Unavailable("Something was forgotten while the backup was made, and would be in it. Make it again.")
 
 
 def _add_config(config: Config, writer: Writer) -> str | None:

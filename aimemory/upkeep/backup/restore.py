@@ -20,6 +20,7 @@ from aimemory.model.spool import name_kind
 from aimemory.upkeep.backup.archive import Manifest, Progress, extract
 from aimemory.upkeep.backup.check import check_restored, require
 from aimemory.upkeep.backup.scratch import scratch_folder
+from aimemory.upkeep.backup.since import ForgottenSince, forgotten_since
 from aimemory.wiki.exchange import exchange
 
 _TAKEN_ALONG = ("bin", "private", "connect.json", "backups", "down")
@@ -27,13 +28,17 @@ _TAKEN_ALONG = ("bin", "private", "connect.json", "backups", "down")
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A data directory that was put in place. aside: where what was there lies now. kept: names taken along from it."""
+    """A data directory that was put in place. aside: where what was there lies now. kept: names taken along from it.
+
+    forgotten: what was forgotten there since the backup was made, and is back with it.
+    """
 
     target: Path
     aside: Path | None
     manifest: Manifest
     damage: tuple[str, ...]
     kept: tuple[str, ...]
+    forgotten: tuple[ForgottenSince, ...] = ()
 
 
 def restore_backup(archive: Path, target: Path, *, apply: bool, clock: Clock, progress: Progress) -> Restored:
@@ -63,6 +68,7 @@ def restore_backup(archive: Path, target: Path, *, apply: bool, clock: Clock, pr
                 manifest = extract(archive, fresh, progress)
                 damage = check_restored(archive, fresh, manifest, progress)
                 kept = _take_along(target, fresh) if old else ()
+                forgotten = forgotten_since(target, fresh) if old else ()
                 points.reached("restore.written")
                 os.sync()  # tens of thousands of small files: asked for one by one it takes minutes
                 aside = _put_in_place(fresh, target, clock, is_occupied=old)
@@ -73,7 +79,7 @@ def restore_backup(archive: Path, target: Path, *, apply: bool, clock: Clock, pr
         points.reached("restore.in-place")
         if aside is not None:
             _take_spool_along(aside, target)  # hooks went on until the change-over
-    return Restored(target, aside, manifest, damage, kept)
+    return Restored(target, aside, manifest, damage, kept, forgotten)
 
 
 def _occupied(target: Path) -> bool:

@@ -22,7 +22,7 @@ def scratch_folder(beside: Path, kind: str) -> Iterator[Path]:
 
     Raises UserError when it can't be made there.
     """
-    _remove_left_over(beside, kind)
+    remove_left_over(beside, kind)
     try:
         made = Path(tempfile.mkdtemp(prefix=_prefix(kind), dir=beside))
     except OSError as error:
@@ -39,7 +39,7 @@ def scratch_folder(beside: Path, kind: str) -> Iterator[Path]:
 @contextmanager
 def scratch_file(beside: Path, kind: str) -> Iterator[tuple[int, Path]]:
     """A new file in `beside`, mode 0600, open for writing; removed at the end unless it was renamed."""
-    _remove_left_over(beside, kind)
+    remove_left_over(beside, kind)
     try:
         fd, name = tempfile.mkstemp(prefix=_prefix(kind), dir=beside)
     except OSError as error:
@@ -71,7 +71,9 @@ def _remove(path: Path, known: os.stat_result) -> None:
         path.unlink(missing_ok=True)
 
 
-def _remove_left_over(folder: Path, kind: str) -> None:
+def remove_left_over(folder: Path, kind: str) -> int:
+    """Remove what a kill has left in this folder, and nobody holds; returns how many files and folders that were."""
+    count = 0
     for path in folder.glob(f"{_prefix(kind)}*"):
         try:
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -80,7 +82,9 @@ def _remove_left_over(folder: Path, kind: str) -> None:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove(path, os.fstat(fd))
+            count += 1
         except OSError:  # its maker lives
             continue
         finally:
             os.close(fd)
+    return count

@@ -7,7 +7,7 @@ from typing import Any
 
 from aimemory.journal.lines import Line
 from aimemory.model.ids import Version, page_version
-from aimemory.upkeep.purge.change import PLACEHOLDER, without_digests
+from aimemory.upkeep.purge.change import PLACEHOLDER, without_digests, without_listed
 
 RETENTION = "retention"
 
@@ -47,9 +47,7 @@ class Expiry:
 
     def line(self, line: Line) -> dict[str, Any] | None:
         if line.seq > self.upto:
-            # pages that went before a kill, and whose commit came after it, look like a person's doing
-            is_ours = line.type == "audit" and line.data.get("op") == "delete-by-hand"
-            return None if is_ours and line.data.get("path") in self.versions_of else line.data
+            return line.data
         if line.type == "page":
             return None if line.seq in self.seqs else line.data
         if line.type == "handoff":
@@ -66,7 +64,12 @@ class Expiry:
         return without_digests(line, kept, self.veiled_key)
 
     def page(self, path: str, raw: bytes) -> bytes | None:
-        return None if self.versions_of.get(path) == page_version(raw) else raw
+        if self.versions_of.get(path) == page_version(raw):
+            return None
+        return without_listed(path, raw, self._goes)
+
+    def _goes(self, path: str) -> bool:
+        return path in self.versions_of
 
     def other(self, name: str, raw: bytes) -> bytes | None:
         return None if name in self.files else raw
@@ -75,7 +78,7 @@ class Expiry:
         return path
 
     def blob(self, path: str, read: Callable[[], bytes]) -> bytes | None:
-        return None if path in self.paths else read()
+        return None if path in self.paths else without_listed(path, read(), self.paths.__contains__)
 
     def message(self, raw: bytes) -> bytes:
         for path in sorted(self.paths, key=len, reverse=True):

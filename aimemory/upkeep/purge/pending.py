@@ -54,6 +54,13 @@ class Pending:
     versions_of: dict[str, str] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
 
+    def concerns(self, path: str) -> bool:
+        """Whether it takes this page of the wiki away, or gives it another name."""
+        return (
+            path in self.paths or path in self.renames or path in self.renames.values()
+            or any(path.startswith(f"{folder}/") for folder in self.folders)
+        )  # fmt: skip
+
     def add(self, place: str, count: int) -> None:
         """Count what went from a place."""
         if count:

@@ -1,12 +1,15 @@
 """Files of the data directory that are neither pages nor segments nor the index: spool, rejects, logs, kept edits, and
 whatever else a later version puts there."""
 
+import glob
 import logging
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from aimemory.datadir import TEMP_PREFIX, DataDir, write_atomic
+from aimemory.upkeep.backup.scratch import remove_left_over
 from aimemory.upkeep.purge.change import Change
 from aimemory.wiki.mendplace import SET_ASIDE
 
@@ -83,6 +86,46 @@ def _rewrite_open_log(path: Path, new: bytes) -> None:
     finally:
         for handler in handlers:
             handler.release()
+
+
+def drop_unsaved(private: Path) -> None:
+    """At a start: what a kill has left beside files that only a daemon writes. It may hold what is to be forgotten."""
+    for path in private.glob(f"{TEMP_PREFIX}*"):
+        path.unlink(missing_ok=True)
+
+
+def drop_leftovers(data: DataDir, before_ns: int) -> int:
+    """Temporary files of ours that a kill has left, with what they were to become; returns how many. Blocks.
+
+    before_ns: when this daemon began: what is older than that nobody writes any more. A hook's are left for a minute.
+    """
+    count = remove_left_over(data.backups, "backup") + remove_left_over(data.backups, "check")
+    minute_ns = time.time_ns() - 60_000_000_000
+    for folder, folders, names in os.walk(data.root):
+        here = Path(folder)
+        if here == data.root:
+            folders[:] = [name for name in folders if name not in ("journal", "backups", "cache")]
+        folders[:] = [name for name in folders if name != ".git"]
+        limit_ns = minute_ns if here.is_relative_to(data.spool) else max(minute_ns, before_ns)
+        for name in names:
+            path = here / name
+            try:
+                if name.startswith(TEMP_PREFIX) and path.lstat().st_mtime_ns < limit_ns:
+                    path.unlink()
+                    count += 1
+            except FileNotFoundError:
+                continue
+    return count
+
+
+def copies_beside(data: DataDir) -> list[str]:
+    """Whole data directories that a restore moved aside, or did not finish: paths."""
+    parent, name = data.root.parent, glob.escape(data.root.name)
+    patterns = (f"{name}.before-restore-*", f"{name}.restore-*", f"{TEMP_PREFIX}restore-*/data")
+    try:
+        return sorted(str(path) for pattern in patterns for path in parent.glob(pattern) if path.is_dir())
+    except OSError:
+        return []
 
 
 def drop_cache_copies(data: DataDir) -> int:

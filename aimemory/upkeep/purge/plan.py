@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from aimemory.datadir import DataDir
@@ -26,18 +26,21 @@ from aimemory.store.committer import Committer
 from aimemory.store.forgotten import Forgotten
 from aimemory.store.pagerows import is_project_page
 from aimemory.store.reader import Reader
-from aimemory.upkeep.purge.change import MARKS, Change, Redaction, Removal, in_wiki, telling
+from aimemory.upkeep.purge.change import MARKS, Change, in_wiki, telling
 from aimemory.upkeep.purge.expiry import RETENTION, Expiry
 from aimemory.upkeep.purge.pending import Pending
-from aimemory.upkeep.purge.spelled import Spelled
+from aimemory.upkeep.purge.redaction import LEAST_CHARS, Names, Redaction
+from aimemory.upkeep.purge.removal import Removal
 from aimemory.wiki.files import WikiFiles
-from aimemory.wiki.names import slug
 from aimemory.wiki.parse import parse_page
 from aimemory.wiki.rewrite import Prepared, prepare
 
-LEAST_CHARS = 4
 _MOST_CHARS = 4000
+_LEAST_LETTERS = 3
+_TELLING_NAME = 12
+"""Characters by which a page's name is told from words."""
 _NEEDLES = 64
+_NAMES = 16
 _TOLD = ("prompt", "text", "message", "command", "input", "output", "error", "summary", "next_steps")
 """Fields of lines that hold what people, agents and tools said."""
 
@@ -110,6 +113,10 @@ class Planner:
             raise UserError(
                 f"Give a text of {LEAST_CHARS} to {_MOST_CHARS:,} characters: a shorter one stands in too much else."
             )
+        if sum(char.isalnum() for char in text) < _LEAST_LETTERS:
+            raise UserError(
+                f"Give a text with at least {_LEAST_LETTERS} letters or digits: signs alone are what pages are made of."
+            )
         if any(text in mark for mark in MARKS):
             raise UserError("That is part of the mark that stands where something was taken out.")
         pending = self._new("text", actor)
@@ -122,7 +129,12 @@ class Planner:
         """How a purge changes things."""
         if pending.text is not None:
             renames = {**pending.renames, **_stems(pending.renames)}
-            change: Change = Redaction(pending.text, self._forgotten.veiled_key, renames)
+            change: Change = Redaction(
+                pending.text,
+                self._forgotten.veiled_key,
+                renames,
+                lambda path: (self._data.wiki / path).is_dir(),
+            )
         elif pending.what == RETENTION:
             change = Expiry(
                 self._forgotten.veiled_key, pending.upto, sessions=frozenset(pending.sessions),
@@ -225,6 +237,8 @@ class Planner:
             if len(needles) < _NEEDLES // 2 and (parsed.kind not in _GENERATED or pending.what == "page"):
                 needles += telling([parsed.body])[:8]
         seqs = await self._reader.read(lines_of_pages(list(paths), pending.folders))
+        names = [name for path in paths if len(name := PurePosixPath(path).stem) >= _TELLING_NAME and "-" in name]
+        needles += names[:_NAMES]
         return replace(
             pending, needles=needles, page_ids=sorted(ids), paths=list(paths), seqs=sorted({*pending.seqs, *seqs})
         )
@@ -242,17 +256,14 @@ def _tree(root: Path) -> list[str]:
 
 def _renames(text: str, paths: Sequence[str]) -> dict[str, str]:
     """New paths for pages whose file's name holds the text, or the form of it that names of ours have."""
-    short = slug(text, fallback="", max_bytes=70)
-    spelled = Spelled(text)
+    names = Names(text)
     found: dict[str, str] = {}
     taken = set(paths)
     for path in paths:
         folder, _, name = path.rpartition("/")
         if is_project_page(path) or name == "index.md":
             continue
-        new = spelled.replaced(name, "forgotten")
-        if len(short) >= LEAST_CHARS:
-            new = _without(new, short)
+        new = names.without(name)
         if new == name:
             continue
         place, number = f"{folder}/{new}", 1
@@ -262,12 +273,6 @@ def _renames(text: str, paths: Sequence[str]) -> dict[str, str]:
         taken.add(place)
         found[path] = place
     return found
-
-
-def _without(name: str, short: str) -> str:
-    """The name without these words of it."""
-    stem, dot, suffix = name.partition(".")
-    return f"-{stem}-".replace(f"-{short}-", "-forgotten-")[1:-1] + dot + suffix
 
 
 def _stems(renames: dict[str, str]) -> dict[str, str]:

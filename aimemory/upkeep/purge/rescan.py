@@ -79,7 +79,7 @@ class Rescan:
         pages = await asyncio.to_thread(self._planner.affected, change)
         past = await self._committer.alone(lambda: prepare(self._data.wiki, change, dry=True), Prepared())
         await asyncio.to_thread(change_files, self._data, change, dry=True)
-        return Rescanned(change.found, change.persons, pages, past.changed_commits)
+        return Rescanned(change.found, change.persons, pages, past.concerned)
 
     async def _scrub(self) -> Scrub:
         paths = list(await self._reader.read(known_stats()))
@@ -97,4 +97,8 @@ class Rescan:
                     found[path] = version
             return found
 
-        return Scrub(self._forgotten.veiled_key, await asyncio.to_thread(by_hand), self._pages.is_accepted)
+        def is_ours(path: str, version: Version) -> bool:
+            row = writes.get(path)
+            return row is not None and row.may_replace(version)
+
+        return Scrub(self._forgotten.veiled_key, await asyncio.to_thread(by_hand), is_ours, self._pages.is_accepted)

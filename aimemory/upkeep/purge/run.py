@@ -12,7 +12,6 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from aimemory import points
@@ -23,14 +22,12 @@ from aimemory.journal.lines import Record
 from aimemory.journal.rewrite import Rewritten, rewrite, survey
 from aimemory.journal.segments import Journal
 from aimemory.model.handoff import HandoffId, HandoffOp, HandoffState, Party
-from aimemory.model.ids import SessionId, page_version
+from aimemory.model.ids import SessionId
 from aimemory.model.protocols import Clock
-from aimemory.model.scope import Actor
-from aimemory.privacy import sanitize, sanitize_tree
+from aimemory.privacy import sanitize_tree
 from aimemory.sessions.reader import Sessions
 from aimemory.store.claims import Claims
-from aimemory.store.committer import Change as Commit
-from aimemory.store.committer import Committer, author_of
+from aimemory.store.committer import Committer
 from aimemory.store.forgotten import Forgotten
 from aimemory.store.pages import Pages
 from aimemory.store.places import Places
@@ -39,17 +36,24 @@ from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Append, Writer
 from aimemory.upkeep.purge import pending as pending_file
-from aimemory.upkeep.purge.change import Change, in_wiki
+from aimemory.upkeep.purge.change import Change
 from aimemory.upkeep.purge.expiry import RETENTION
+from aimemory.upkeep.purge.pagefiles import PageFiles, actor_of
 from aimemory.upkeep.purge.pending import Pending
-from aimemory.upkeep.purge.places import archives, change_files, connect_copies, drop_cache_copies
+from aimemory.upkeep.purge.places import (
+    archives,
+    change_files,
+    connect_copies,
+    drop_cache_copies,
+    drop_leftovers,
+    drop_unsaved,
+)
 from aimemory.upkeep.purge.plan import Planner
 from aimemory.upkeep.purge.search import Searched, search_all
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.prune import prune
 from aimemory.wiki.rewrite import Prepared, prepare, refuse_unready, switch
 
-_PAGES_AT_ONCE = 50
 _ROUNDS = 3
 _MOVED = 5
 
@@ -59,8 +63,8 @@ class Receipt:
     """What was taken out where, how it was looked for afterwards, and what remains.
 
     counts: what went or changed, by place. found: places that still hold one of the texts, with how many of them.
-    seq: the journal line that tells of it. commits, versions: of git's history, rewritten or, where that wasn't asked
-    for, still holding it.
+    seq: the journal line that tells of it. commits, versions: of git's history, that held it or, where rewriting that
+    wasn't asked for, still hold it. rewritten: commits that have or would get new ids.
     """
 
     what: str
@@ -70,6 +74,7 @@ class Receipt:
     counts: dict[str, int]
     searched: Searched
     commits: int
+    rewritten: int
     versions: int
     archives: list[str]
     removed_archives: list[str] = field(default_factory=list)
@@ -86,7 +91,6 @@ class Purge:
         reload: Callable[[], None], making: Places,
     ) -> None:  # fmt: skip
         self._data = data
-        self._files = files
         self._journal = journal
         self._writer = writer
         self._projector = projector
@@ -99,18 +103,31 @@ class Purge:
         self._forgotten = forgotten
         self._planner = planner
         self._clock = clock
+        self._page_files = PageFiles(
+            files=files, pages=pages, reader=reader, committer=committer, planner=planner, clock=clock
+        )
         self._segments = segments
         self._drain = drain
         self._change_of = change_of
         self._reload = reload
         self._making = making
         self._lock = asyncio.Lock()
+        self._began_ns = clock.now_ns()
+        self._tried = False
         self.problem: str | None = None
 
     def prime(self) -> None:
-        """At a start, before the first event: what a purge that was cut off forgets is refused already."""
-        if (left := pending_file.load(self._data.purge_pending)) is not None:
+        """At a start, before the first event: what a purge that was cut off forgets is refused already, and what it did
+        to pages is no hand edit."""
+        drop_unsaved(self._data.private)
+        try:
+            left = pending_file.load(self._data.purge_pending)
+        except AimemoryError as error:
+            self.problem = str(error)
+            return
+        if left is not None:
             self._forgotten.take(_guard(left))
+            self._pages.expect(left.concerns, actor_of(left))
 
     def is_pending(self) -> bool:
         return self._data.purge_pending.exists()
@@ -123,15 +140,28 @@ class Purge:
         async with self._lock:
             if pending.history:
                 await self._committer.exclusively(lambda: refuse_unready(self._data.wiki))
-            await asyncio.to_thread(pending_file.save, self._data.purge_pending, pending)
-            points.reached("purge.decided")
+            self._tried = True
+            await asyncio.to_thread(self._decide, pending)
             return await self._carry_out(pending)
+
+    def _decide(self, pending: Pending) -> None:
+        try:
+            pending_file.save(self._data.purge_pending, pending)
+            points.reached("purge.decided")
+        except OSError as error:
+            try:
+                pending_file.clear(self._data.purge_pending)
+            except OSError:
+                self.problem = f"{_PARTLY} {_said(error)}. It is tried again."
+                raise Unavailable(self.problem) from error
+            raise Unavailable(f"Nothing was taken out: {_said(error)}.") from error
 
     async def finish(self) -> Receipt | None:
         """Do what is left of a purge that was begun. `problem` says why that can't be done yet."""
         if self._lock.locked():
             return None
         async with self._lock:
+            self._tried = True
             left = await asyncio.to_thread(pending_file.load, self._data.purge_pending)
             if left is None:
                 self.problem = None
@@ -139,21 +169,36 @@ class Purge:
             await self._projector.settled()
             if any(line.data.get("id") == left.id and line.data.get("op") == "done" for line in await self._lines()):
                 await asyncio.to_thread(pending_file.clear, self._data.purge_pending)
+                self.problem = None
                 return None
             return await self._carry_out(left)
+
+    async def finish_what_failed(self) -> None:
+        """From time to time: what a fault has left undone. The first try is the start's, once it knows what lies on the
+        disk."""
+        if self._tried and self.is_pending():
+            await self.finish()
 
     async def _lines(self) -> list[Any]:
         await self._projector.reached(self._projector.applied_seq + self._projector.lag)
         return await self._reader.read(purge_lines())
 
     async def _carry_out(self, pending: Pending) -> Receipt:
+        self._pages.expect(pending.concerns, actor_of(pending))
         try:
             async with self._making.changed():  # nobody makes a page meanwhile of what goes
                 receipt = await self._all_steps(pending)
-        except (AimemoryError, OSError) as error:
-            self.problem = f"Something is only partly taken out: {error} It is tried again."
+        except AimemoryError as error:
+            self.problem = f"{_PARTLY} {str(error).removesuffix(_AGAIN)}{_AGAIN}"
+            raise
+        except OSError as error:
+            self.problem = f"{_PARTLY} {_said(error)}. It is tried again."
+            raise Unavailable(self.problem) from error
+        except Exception:  # a fault of our own must not be the one thing that nobody is told of
+            self.problem = f"{_PARTLY} the daemon met a fault of its own, which its log has. It is tried again."
             raise
         self.problem = None
+        self._pages.expect(None, actor_of(pending))
         return receipt
 
     async def _all_steps(self, pending: Pending) -> Receipt:
@@ -170,7 +215,8 @@ class Purge:
             change = await self._change_of(pending)
             before = await self._begin(pending)
             points.reached("purge.begun")
-            await self._change_pages(pending, change)
+            await self._page_files.change(pending, change)
+            await self._save(pending)
             points.reached("purge.pages")
             here = await self._history(pending, change)
             past = here if not number else past
@@ -180,6 +226,7 @@ class Purge:
             for place, count in (await asyncio.to_thread(change_files, self._data, change)).items():
                 pending.add(f"{place} files", count)
             pending.add("old copies of the index", await asyncio.to_thread(drop_cache_copies, self._data))
+            pending.add("unfinished files", await asyncio.to_thread(drop_leftovers, self._data, self._began_ns))
             removed += await asyncio.to_thread(self._remove_archives, pending)
             points.reached("purge.files")
             await self._projector.rebuild(lambda step, count: None)
@@ -191,7 +238,9 @@ class Purge:
             late = await asyncio.to_thread(self._planner.affected, change)
             if not left.lines and not left.changed and not late:
                 break
-        searched = await asyncio.to_thread(search_all, self._data.root, pending.needles, but=[self._data.purge_pending])
+        searched = await asyncio.to_thread(
+            search_all, self._data.root, pending.needles, but=[self._data.purge_pending], disguised=pending.text
+        )
         points.reached("purge.searched")
         receipt = await self._tell(pending, past, searched, removed)
         points.reached("purge.told")
@@ -228,64 +277,6 @@ class Purge:
             pending.begun = before
             await self._save(pending)
         return before
-
-    async def _change_pages(self, pending: Pending, change: Change) -> None:
-        paths = await asyncio.to_thread(self._planner.affected, change)
-        actor = Actor(pending.user, pending.machine, pending.harness)
-        for start in range(0, len(paths), _PAGES_AT_ONCE):
-            some = paths[start : start + _PAGES_AT_ONCE]
-            done: dict[str, str] = {}
-
-            def operation(append: Append, some: list[str] = some, done: dict[str, str] = done) -> Any:
-                changed: dict[str, tuple[str, bytes] | None] = {}
-                for path in some:
-                    try:
-                        self._change_page(path, change, append, pending, changed)
-                    except (AimemoryError, OSError) as error:  # a link, a file that can't be written: named, not hidden
-                        done[path] = type(error).__name__
-                return {path: now for path, now in changed.items() if path.endswith(".md")}
-
-            summary = {"rescan": "Redact", RETENTION: "Expire"}.get(pending.what, "Forget")
-            await self._pages.rewrite(operation, actor=actor, summary=summary)
-            pending.add("pages", len(some) - len(done))
-        await asyncio.to_thread(self._remove_empty, pending.folders)
-        gone = [path for path in (*pending.paths, *pending.renames) if path.endswith(".md")]
-        there = await self._pages.existing(gone)
-        for path in await self._committer.differing([path for path in gone if path not in there]):
-            self._committer.add(Commit(path, None, *author_of(actor), "Forget"))  # a kill cut it off behind the file
-        await self._save(pending)
-
-    def _remove_empty(self, folders: list[str]) -> None:
-        """Folders of a project that is gone; their names say what it was called."""
-        for folder in folders:
-            top = self._data.wiki / folder
-            for path in sorted((one for one in top.rglob("*") if one.is_dir()), reverse=True):
-                _rmdir(path)
-            _rmdir(top)
-
-    def _change_page(
-        self, path: str, change: Change, append: Append, pending: Pending,
-        changed: dict[str, tuple[str, bytes] | None],
-    ) -> None:  # fmt: skip
-        """In the writer's thread."""
-        raw, version = self._files.read(path)
-        new, place = in_wiki(change, path, raw), change.name(path)
-        if new is None:
-            self._files.delete(path, version)
-            changed[path] = None
-            return
-        if path.endswith(".md"):
-            said = {"op": "purge", "path": place, "version": page_version(new), "user": pending.user}
-            append(Record("page", self._clock.now_ns(), sanitize_tree(said | {"machine": pending.machine})))
-            if pending.history or path in self._pages.held:  # else git still has it, under the version that it had
-                change.versions[version] = page_version(new)
-        # the person's own text, which only got shorter by what was asked for
-        content = sanitize("").derive(lambda _: new)
-        if place != path:
-            self._files.rename(path, place)
-        if new != raw:
-            self._files.write(place, content, version)
-        changed[path] = (place, new)
 
     async def _history(self, pending: Pending, change: Change) -> Prepared:
         """Rewrite git's history, or only count what of it still holds the thing."""
@@ -368,25 +359,26 @@ class Purge:
         said: Mapping[str, Any] = {
             "op": "done", "id": pending.id, "begun": pending.begun, "what": pending.what, "history": pending.history,
             "user": pending.user, "machine": pending.machine, "counts": pending.counts, "searched": about,
-            "remains": {"commits": 0 if pending.history else past.changed_commits, "backups": len(left)},
+            "remains": {"commits": 0 if pending.history else past.concerned, "backups": len(left)},
         }  # fmt: skip
         at_ns = self._clock.now_ns()
         seq = await self._writer.record(Record("purge", at_ns, sanitize_tree(dict(said))))
         await self._projector.reached(seq)
         return Receipt(
-            pending.what, seq, at_ns, pending.history, dict(pending.counts), searched, past.changed_commits,
-            len(past.held), left, removed,
+            pending.what, seq, at_ns, pending.history, dict(pending.counts), searched, past.concerned,
+            past.changed_commits, len(past.held), left, removed,
         )  # fmt: skip
 
     async def _save(self, pending: Pending) -> None:
         await asyncio.to_thread(pending_file.save, self._data.purge_pending, pending)
 
 
-def _rmdir(path: Path) -> None:
-    try:
-        path.rmdir()
-    except OSError:  # something is left in it, which is named where it is found
-        pass
+_AGAIN = " It is tried again."
+_PARTLY = "Something is only partly taken out:"
+
+
+def _said(error: OSError) -> str:
+    return f"{error.filename or 'the disk'}: {error.strerror}"
 
 
 def _guard(pending: Pending) -> dict[str, Any]:

@@ -19,11 +19,13 @@ _PERSONS = ("edits/",)
 class Scrub:
     """What a rule finds becomes its placeholder; a person's own pages are named and stay.
 
-    by_hand: pages that a person wrote, and the versions in which they stand. found: by place, how many of which kind.
+    by_hand: pages that a person wrote, and the versions in which they stand. is_ours: whether we wrote this version of
+    a page, asked of what may have come meanwhile. found: by place, how many of which kind.
     """
 
     veiled_key: Callable[[str], str]
     by_hand: Mapping[str, Version] = field(default_factory=dict)
+    is_ours: Callable[[str, Version], bool] = lambda path, version: True
     accepted: Callable[[str, Version], bool] = lambda path, version: False
     versions: dict[Version, Version | None] = field(default_factory=dict)
     found: dict[str, Counter[str]] = field(default_factory=dict)
@@ -49,7 +51,7 @@ class Scrub:
         counts = sanitize(f"{path}\n{raw.decode('utf-8', 'replace')}").counts
         if not counts or self.accepted(path, page_version(raw)):
             return raw
-        if path in self.by_hand:
+        if path in self.by_hand or not self.is_ours(path, page_version(raw)):
             self.persons[f"wiki/{path}"] = Counter(counts)
             return raw
         self._note("pages", counts)

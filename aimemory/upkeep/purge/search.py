@@ -11,17 +11,20 @@ import os
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import pygit2
 
-from aimemory.upkeep.purge.spelled import LONGEST_BYTES, Spelled
+from aimemory.datadir import TEMP_PREFIX
+from aimemory.upkeep.purge.spelled import LONGEST_BYTES, Disguised, Spelled
 
+_HISTORY = "wiki/.git (history)"
 _CHUNK = 4 << 20
 _LOOSE = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
+_KILLED_BACKUP = re.compile(rf"backups/{re.escape(TEMP_PREFIX)}backup-")
 _MEMBER_BYTES = 256 << 20
 _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, lzma.LZMAError)
 
@@ -34,7 +37,8 @@ class _Readable(Protocol):
 class Searched:
     """found: places that hold one of the texts, with how many of them. unread: what could not be looked into.
 
-    texts: how many were looked for. bytes, files: how much was looked at, unpacked.
+    texts: how many were looked for. bytes, files: how much was looked at, unpacked. other: places that don't hold the
+    text, but a form of it that is not taken out (see `Disguised`), where that was asked for.
     """
 
     texts: int = 0
@@ -42,12 +46,17 @@ class Searched:
     unread: list[str] = field(default_factory=list)
     bytes: int = 0
     files: int = 0
+    other: set[str] = field(default_factory=set)
+    disguised: Disguised | None = None
 
 
-def search_all(root: Path, texts: Iterable[str], *, but: Iterable[Path] = ()) -> Searched:
-    """Look everywhere below the data directory but in these files. Blocks; reads everything once for each text."""
+def search_all(root: Path, texts: Iterable[str], *, but: Iterable[Path] = (), disguised: str | None = None) -> Searched:
+    """Look everywhere below the data directory but in these files. Blocks; reads everything once for each text.
+
+    disguised: a text to look for in other forms too.
+    """
     wanted = [Spelled(text) for text in dict.fromkeys(texts)]
-    done = Searched(texts=len(wanted))
+    done = Searched(texts=len(wanted), disguised=Disguised(disguised) if disguised else None)
     left_out = {str(path) for path in but}
     git_dir = root / "wiki" / ".git"
     for folder, folders, names in os.walk(root):
@@ -65,17 +74,22 @@ def search_all(root: Path, texts: Iterable[str], *, but: Iterable[Path] = ()) ->
 
 
 def _file(root: Path, path: Path, wanted: list[Spelled], done: Searched) -> None:
-    name = path.relative_to(root).as_posix()
+    place = path.relative_to(root).as_posix()
+    name = _HISTORY if place.startswith("wiki/.git/logs/") else place
     done.files += 1
-    _note(name, _held_by(name.encode("utf-8", "surrogateescape"), wanted), done)
+    _look(name, place.encode("utf-8", "surrogateescape"), wanted, done)
     try:
         size = path.stat().st_size
         done.bytes += size
         if not size or not wanted:
             return
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-            _note(name, _held_by(raw, wanted), done)
-        if name.endswith((".tar.gz", ".tgz")):
+            _look(name, raw, wanted, done)
+        if _is_foreign_object(name):
+            _look(name, zlib.decompress(path.read_bytes()), wanted, done)
+        elif name.endswith(".pack") and not name.startswith("wiki/.git/objects/"):
+            done.unread.append(name)
+        if name.endswith((".tar.gz", ".tgz")) or _KILLED_BACKUP.match(name):
             _archive(name, path, wanted, done)
         elif name.endswith(".gz"):
             with gzip.open(path, "rb") as unpacked:
@@ -100,7 +114,7 @@ def _archive(name: str, path: Path, wanted: list[Spelled], done: Searched) -> No
                 with gzip.open(raw, "rb") as unpacked:
                     _stream(name, unpacked, wanted, done)
             elif _LOOSE.search(member.name) and member.size < _MEMBER_BYTES:
-                _note(name, _held_by(zlib.decompress(raw.read()), wanted), done)
+                _look(name, zlib.decompress(raw.read()), wanted, done)
             else:
                 _stream(name, raw, wanted, done)
 
@@ -115,17 +129,20 @@ def _objects(git_dir: Path, wanted: list[Spelled], done: Searched) -> None:
                 done.unread.append(f"wiki/.git object {oid}")
                 continue
             done.bytes += len(raw)
-            _note("wiki/.git (history)", _held_by(raw, wanted), done)
+            _look(_HISTORY, raw, wanted, done)
     finally:
         repo.free()
 
 
 def _stream(name: str, file: _Readable, wanted: list[Spelled], done: Searched) -> None:
     seen: set[int] = set()
-    for piece in _pieces(file):
-        done.bytes += len(piece)
-        seen |= _held_by(piece, wanted)
-    _note(name, seen, done)
+    try:
+        for piece in _pieces(file):
+            done.bytes += len(piece)
+            seen |= _held_by(piece, wanted)
+            _look(name, piece, (), done)
+    finally:  # what was found before the damage counts
+        _note(name, seen, done)
 
 
 def _pieces(file: _Readable) -> Iterator[bytes]:
@@ -135,8 +152,19 @@ def _pieces(file: _Readable) -> Iterator[bytes]:
         before = raw[-LONGEST_BYTES:]
 
 
-def _held_by(raw: bytes | mmap.mmap, wanted: list[Spelled]) -> set[int]:
+def _held_by(raw: bytes | mmap.mmap, wanted: Sequence[Spelled]) -> set[int]:
     return {i for i, one in enumerate(wanted) if one.is_in(raw)}
+
+
+def _look(name: str, raw: bytes | mmap.mmap, wanted: Sequence[Spelled], done: Searched) -> None:
+    _note(name, _held_by(raw, wanted), done)
+    if done.disguised is not None and name not in done.other and done.disguised.where(raw):
+        done.other.add(name)
+
+
+def _is_foreign_object(name: str) -> bool:
+    """A loose object of a repository that isn't the wiki's own: one that was set aside, one within a page folder."""
+    return _LOOSE.search(name) is not None and not name.startswith("wiki/.git/objects/")
 
 
 def _note(name: str, held: set[int], done: Searched) -> None:

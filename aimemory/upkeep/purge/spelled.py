@@ -5,9 +5,11 @@ behind `>`. What it shall be found by is one pattern, for text and for bytes; it
 part of the text stands, which no spelling changes.
 """
 
+import base64
 import mmap
 import re
 import unicodedata
+from collections.abc import Iterator
 from html.entities import codepoint2name
 
 LONGEST_BYTES = 1 << 16
@@ -16,6 +18,10 @@ LONGEST_BYTES = 1 << 16
 _ESC = r"\\{1,16}"
 _GAP = "(?:\u00a0|" r"[ \t\r\n\f\v]|\\{1,16}[nrtfv]|%20|%0[AaDd9]|&nbsp;|&#(?:10|13|32|160);|(?<=\n)>|(?<=\\n)>){1,64}"
 _PLAIN = re.compile(r"[A-Za-z0-9]+")
+_LOOSE_CHARS = 6
+"""So many letters and digits a text needs to be looked for without its capitals: shorter ones are parts of others."""
+_BASE64_LEAST = 7
+_PIECE_BYTES = 8 << 20
 _PLACEHOLDER = r"\[redacted:[\w.-]{1,64}\]"
 
 
@@ -48,6 +54,52 @@ class Spelled:
         if raw.find(self._rare_bytes) < 0:
             return False
         return any(m["kept"] is None for m in self._in_bytes.finditer(raw))
+
+
+class Disguised:
+    """Finds a text in forms that are not taken out: in other capitals, its words joined otherwise (`ProjectFalcon`,
+    `project_falcon`), as UTF-16, behind base64. Call `where` for what `Spelled` does not find."""
+
+    def __init__(self, text: str) -> None:
+        composed = unicodedata.normalize("NFC", text)
+        words = re.findall(r"[^\W_]+", composed)
+        joined = r"(?:[\W_]|%20|\\[nrt]){0,3}".join(map(re.escape, words))
+        self._text = text
+        self._longest = max(words, key=len, default="")
+        self._loose = re.compile(joined, re.IGNORECASE) if sum(map(len, words)) >= _LOOSE_CHARS else None
+        self._raw = tuple(dict.fromkeys([
+            *(form.encode(code, "surrogatepass") for code in ("utf-16-le", "utf-16-be") for form in (text, composed)),
+            *_in_base64(text.encode("utf-8", "surrogatepass")),
+        ]))  # fmt: skip
+
+    def where(self, raw: bytes | mmap.mmap) -> bool:
+        """Whether it stands in these bytes in such a form."""
+        if any(raw.find(form) >= 0 for form in self._raw):
+            return True
+        if self._loose is None:
+            return False
+        return any(_is_loose(self._loose, piece) for piece in _texts(raw))
+
+
+def _is_loose(pattern: re.Pattern[str], text: str) -> bool:
+    return pattern.search(text) is not None
+
+
+def _texts(raw: bytes | mmap.mmap) -> Iterator[str]:
+    for at in range(0, len(raw), _PIECE_BYTES):
+        yield raw[at : at + _PIECE_BYTES + LONGEST_BYTES].decode("utf-8", "ignore")
+
+
+def _in_base64(raw: bytes) -> list[bytes]:
+    """The part of its base64 that doesn't depend on what stands around it, at each of the three places it may begin."""
+    found = []
+    for lead in range(3):
+        code = base64.b64encode(b"\0" * lead + raw).rstrip(b"=")
+        first = -(-lead * 8 // 6)
+        sure = code[first : (lead + len(raw)) * 8 // 6]
+        if len(sure) >= _BASE64_LEAST:
+            found += [sure, sure.replace(b"+", b"-").replace(b"/", b"_")]
+    return found
 
 
 def _pattern(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from aimemory.datadir import DataDir
 from aimemory.upkeep.purge.places import archives
-from aimemory.wiki.mend import SET_ASIDE
+from aimemory.wiki.mendplace import SET_ASIDE
 
 
 def test_archives_and_repositories_that_were_set_aside_are_named(tmp_path):
