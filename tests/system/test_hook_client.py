@@ -239,6 +239,17 @@ def test_reply_is_printed_byte_for_byte_and_nothing_else(hook: Hook) -> None:
     assert hook.spooled() == []
 
 
+@pytest.mark.promise("P3.2")
+@pytest.mark.parametrize(
+    "answer, printed",
+    [(answering("200 OK", b"brief, and more", length=5), b"brief"), (answering("202 Accepted", b"no brief"), b"")],
+)
+def test_what_stands_behind_a_reply_or_is_none_is_not_printed(hook: Hook, answer: Behaviour, printed: bytes) -> None:
+    with Peer(hook.data.socket, answer):
+        assert hook.run("SessionStart") == printed
+
+
+@pytest.mark.promise("P3.2")
 def test_only_events_that_may_carry_a_brief_ask_for_one(hook: Hook) -> None:
     with Peer(hook.data.socket, answering("200 OK", b"not to be printed")) as daemon:
         assert hook.run("PostToolUse") == b""
@@ -246,6 +257,7 @@ def test_only_events_that_may_carry_a_brief_ask_for_one(hook: Hook) -> None:
     assert all("reply" not in request.query for request in daemon.requests)
 
 
+@pytest.mark.promise("P3.2")
 def test_acknowledged_event_whose_reply_broke_off_prints_nothing_and_is_not_sent_twice(hook: Hook) -> None:
     with Peer(hook.data.socket, answering("200 OK", b'{"half":', length=100)):
         assert hook.run("SessionStart") == b""

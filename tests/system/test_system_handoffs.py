@@ -386,6 +386,7 @@ def test_a_rebuilt_index_knows_the_same_handoffs(daemon, app):
     daemon.wait(lambda: daemon.status()["index"]["state"] == "level", "the index is rebuilt")
 
     assert handoffs(daemon, app) == before and {h["state"] for h in before} == {"open", "done"}
+    assert "Another thing" in Agent(daemon, "codex", "x3", app).start()
 
 
 @pytest.mark.promise("P7.2")

@@ -46,7 +46,9 @@ class Load:
             thread.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        if kind is not None and self.daemon.process is not None:  # a test that failed: nothing else would end them
+            self.daemon.kill()
         for thread in self.threads:
             thread.join()
 

@@ -329,6 +329,7 @@ def test_an_answer_of_someone_elses_tool_is_kept() -> None:
     assert event.output == "1. decisions/export.md"
 
 
+@pytest.mark.promise("P8.20")
 @pytest.mark.parametrize(
     ("command", "kept"),
     [
