@@ -89,7 +89,10 @@ def test_a_forgotten_session_is_in_no_byte_and_the_rest_is_as_it_was(daemon, sho
     assert not holds(daemon)
     assert receipt["found"] == {} and receipt["texts"] > 2 and receipt["counts"]["observation lines removed"] == 4
     assert [x for x in daemon.lines() if x["type"] == "observation"] == before
-    assert {x["data"]["op"] for x in daemon.lines() if x["type"] == "purge"} == {"begin", "done"}
+    begun, done = (x["data"] for x in daemon.lines("purge"))
+    assert (begun["op"], done["op"]) == ("begin", "done") and done["counts"] == receipt["counts"]
+    assert (done["searched"]["texts"], done["searched"]["found"]) == (receipt["texts"], 0)
+    assert done["remains"] == {"commits": 0, "backups": 0}
     assert any("restored, brings it back" in one for one in receipt["remains"])
     assert daemon.search(WORD) == [] and daemon.search("roses")
     with pytest.raises(AssertionError, match="no session"):

@@ -11,7 +11,7 @@ from living import git
 from aimemory.datadir import DataDir
 from aimemory.journal.lines import encode_data
 from aimemory.journal.replay import replay
-from aimemory.journal.segments import Journal, seal
+from aimemory.journal.segments import Journal, find_segments, seal
 from aimemory.upkeep.backup.archive import Manifest, Moved, Writer, extract
 from aimemory.upkeep.backup.check import fsck
 from aimemory.upkeep.backup.copying import Copying
@@ -107,6 +107,22 @@ def test_what_is_written_after_the_point_is_in_neither_journal_nor_wiki(world):
     world.copy("lines", later)
 
     assert world.text(NEW) is None
+    assert [line.seq for line in world.lines] == [1]
+
+
+@pytest.mark.promise("P2.32")
+def test_a_segment_that_is_begun_behind_the_point_is_left_out(tmp_path, monkeypatch):
+    world = World(tmp_path, segment_bytes=10)
+    world.happen(1)
+
+    def segments(root):
+        world.happen(2)
+        return find_segments(root)
+
+    monkeypatch.setattr("aimemory.upkeep.backup.copying.find_segments", segments)
+    world.copy("lines", lambda: None)
+    world.journal.close()
+
     assert [line.seq for line in world.lines] == [1]
 
 
