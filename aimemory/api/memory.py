@@ -9,6 +9,7 @@ from aimemory.api.audit import Audit
 from aimemory.api.bundles import Bundles
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
+from aimemory.api.filters import limit_of, scope_of
 from aimemory.api.forget import Forget
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
@@ -16,7 +17,6 @@ from aimemory.api.links import Links
 from aimemory.api.lookup import Where, refuse_where_off
 from aimemory.api.refile import Refile
 from aimemory.api.repair import Find, Repair
-from aimemory.api.times import instant_ns
 from aimemory.api.undo import Undoing
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
@@ -24,7 +24,6 @@ from aimemory.errors import Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import SessionRow, counts, recent_observations, sessions, unclosed_sessions
 from aimemory.index.links import paths_of_names
 from aimemory.index.pages import PageInfo, newest_pages, page, pages_titled, pages_with_id
-from aimemory.index.search import Scope
 from aimemory.model.answers import Caller, Found, PageView, Recent, RecentItem, Written
 from aimemory.model.ids import PageId, SessionId, Version, digest
 from aimemory.model.links import file_name
@@ -34,7 +33,6 @@ from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
 from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.privacy.folders import Folders
 from aimemory.recall.answer import Request, search
-from aimemory.recall.query import about_file
 from aimemory.sessions.caller import CallerSessions
 from aimemory.store.merging import Merging
 from aimemory.store.pages import Pages
@@ -53,7 +51,6 @@ EVERYWHERE = "*"
 _FOLDERS = {kind: f"{kind}s" for kind in WRITABLE_KINDS}
 _MAX_BODY_CHARS = 512 * 1024
 _MAX_QUERY_BYTES = 40_000
-_MAX_HITS = 50
 _MAX_RECENT = 100
 _NAMED = 20
 _TITLE_CHARS = 120
@@ -123,27 +120,28 @@ class Memory:
     async def search(
         self, *, query: str, caller: Caller, project: str | None = None, kind: str | None = None, limit: int = 10,
         cursor: str | None = None, harness: str | None = None, session: str | None = None, since: str | None = None,
-        until: str | None = None, file: str | None = None, workspace: str | None = None,
+        until: str | None = None, file: str | None = None, workspace: str | None = None, tag: str | None = None,
         include_observations: bool = True, after: int = 0,
     ) -> Found:  # fmt: skip
         """Pages and recorded events that match; any text is a valid query. Project "*" searches all of them.
 
-        kind: of pages, or `observation` for recorded events alone. file: a path or a part of one that they are about.
+        kind: of pages, or `observation` for recorded events alone. tag: of pages. file: a path or a part of one that
+        they are about. since, until: dates or times, inclusive. limit: 1 to 50.
         workspace: all projects of it, in place of one.
         after: wait until the index shows this journal line. Raises UserError for a filter that can't be understood,
         Unavailable when the index can't answer: that is never shown as "nothing found".
         """
         await self._projector.reached(after)
+        if workspace and project not in (None, EVERYWHERE):
+            raise UserError("Give a project or a workspace, not both: a workspace is all of its projects.")
         where = self._whole(workspace) if workspace else await self._where(project, caller)
-        events_only = kind == "observation"
-        scope = Scope(
-            projects=self._in_workspace(workspace) if workspace else where.with_global,
-            kinds=(kind,) if kind and not events_only else (), harness=harness, session=session,
-            since_ns=instant_ns(since, "since"), until_ns=instant_ns(until, "until"), pages=not events_only,
-            observations=include_observations or events_only, file=about_file(file) if file else None,
+        scope = scope_of(
+            projects=self._in_workspace(workspace) if workspace else where.with_global, kind=kind, tag=tag,
+            harness=harness, session=session, since=since, until=until, file=file,
+            include_observations=include_observations,
         )  # fmt: skip
         text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES).value
-        asked = Request(text, scope, max(1, min(limit, _MAX_HITS)), cursor, self._clock.now_ns())
+        asked = Request(text, scope, limit_of(limit), cursor, self._clock.now_ns())
         answer = await self._reader.read(search(asked))
         hits = tuple(replace(hit, project=self._projects.name_of(hit.project)) for hit in answer.hits)
         return Found(replace(answer, hits=hits), where.name, where.how, answer.cursor)

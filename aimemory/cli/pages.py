@@ -42,6 +42,7 @@ def needs_place(named: dict[str, str | None]) -> None:
 @click.argument("query", nargs=-1)
 @project_option
 @click.option("-k", "--kind", help="Only pages of this kind, such as decision or session; observation: only events.")
+@click.option("-t", "--tag", help="Only pages with this tag.")
 @click.option("-w", "--workspace", help="All projects of this workspace.")
 @click.option("-f", "--file", help="Only what is about this file, by its path or a part of it.")
 @click.option("--harness", help="Only recorded events of this harness.")

@@ -3,7 +3,7 @@
 from aimemory.index.signals import DDL as SIGNALS
 from aimemory.index.signals import STEMMED
 
-SCHEMA = 7
+SCHEMA = 8
 """`pragma user_version` of an index written by this code."""
 
 DDL = f"""

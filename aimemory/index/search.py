@@ -134,6 +134,19 @@ def scope_count(table: Table, match: str, scope: Scope, cap: int) -> Plan[int]:
     return int(rows[0][0])
 
 
+def scope_counts(table: Table, matches: Sequence[str], scope: Scope, cap: int) -> Plan[list[int]]:
+    """For each expression how many rows of the scope match, counted up to `cap`."""
+    join, where, params = within(table, scope)
+    counts: list[int] = []
+    for some in (matches[i : i + _COUNTS_AT_ONCE] for i in range(0, len(matches), _COUNTS_AT_ONCE)):
+        one = f"""(select count(*) from (
+            select 1 from {table}_fts f {join} where {table}_fts match ? {where} limit {int(cap)}))"""
+        values = [value for match in some for value in (match, *params)]
+        rows = yield Statement(f"select {', '.join([one] * len(some))}", tuple(values))
+        counts.extend(rows[0])
+    return counts
+
+
 def newest_rows(scope: Scope, limit: int, offset: int) -> Plan[list[Found]]:
     """Pages of a scope by date, newest first: the answer to an empty query."""
     where, params = _scope_terms("page", replace(scope, harness=None, session=None))
@@ -142,6 +155,26 @@ def newest_rows(scope: Scope, limit: int, offset: int) -> Plan[list[Found]]:
         (*params, limit, offset),
     )
     return [Found(*row) for row in rows]
+
+
+def kinds_of(projects: Sequence[str]) -> Plan[list[str]]:
+    """The kinds of pages that there are in these projects, in all when none is named."""
+    where = "where project in (select value from json_each(?))" if projects else ""
+    rows = yield Statement(
+        f"select kind, count(*) from page {where} group by kind order by count(*) desc, kind",
+        (json.dumps(list(projects)),) if projects else (),
+    )
+    return [kind for kind, _ in rows]
+
+
+def recorded_harnesses() -> Plan[list[str]]:
+    """The harnesses of which anything is recorded."""
+    return [harness for (harness,) in (yield Statement("select distinct harness from session order by harness"))]
+
+
+def known_session(session: str) -> Plan[bool]:
+    """Is there a session of that id?"""
+    return bool((yield Statement("select 1 from session where id = ?", (session,))))
 
 
 def page_texts(rows: Sequence[int], body_chars: int) -> Plan[dict[int, PageText]]:
@@ -194,7 +227,10 @@ def _scope_terms(table: Table, scope: Scope) -> tuple[str, list[Any]]:
         if scope.kinds:
             add("t.kind in (select value from json_each(?))", json.dumps(list(scope.kinds)))
         if scope.tag is not None:
-            add("exists (select 1 from json_each(t.tags) where value = ?)", scope.tag)
+            add(
+                "exists (select 1 from json_each(t.tags) where lower(ltrim(value, '#')) = lower(ltrim(?, '#')))",
+                scope.tag,
+            )
     else:
         if scope.harness is not None:
             add("t.harness = ?", scope.harness)

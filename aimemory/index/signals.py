@@ -8,7 +8,17 @@ from typing import Literal
 
 Signal = Literal["title", "exact", "paths", "idents"]
 
-CATEGORIES = "remove_diacritics 2 categories 'L* N* Co M*'"
+_NO_LETTERS = (
+    (0x2066, 0x2069), (0x20BA, 0x20CF), (0x23F4, 0x23FF), (0x2427, 0x243F), (0x2B4D, 0x2BFF), (0x2E3C, 0x2E7F),
+    (0xE0A0, 0xE0D7), (0xE700, 0xE7C5), (0xF000, 0xF2E0), (0xFE00, 0xFE0F), (0x1F000, 0x1FAFF),
+)  # fmt: skip
+"""What FTS5 takes for letters and isn't: signs newer than its tables (directions, currencies, most emoji), icons
+of terminal fonts, and what says how an emoji looks. A word that touches one would be another word. The list is our own,
+not this Python's, so that the same text makes the same index everywhere."""
+
+_SEPARATORS = "".join(chr(code) for first, last in _NO_LETTERS for code in range(first, last + 1))
+
+CATEGORIES = f"remove_diacritics 2 categories 'L* N* M*' separators '{_SEPARATORS}'"
 """Marks count as part of a word (`M*`), else Indic and Thai words fall into single letters."""
 
 STEMMED = f"porter unicode61 {CATEGORIES}"

@@ -19,9 +19,27 @@ SPACELESS = re.compile(
 )
 """A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese after NFKC."""
 
-_FOLDED_BY_FTS = re.compile(
-    r"[0-9A-Za-z\u00c0-\u00de\u00e0-\u0131\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0300-\u036f]+"
+_LETTERS = str.maketrans(
+    {"æ": "ae", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ı": "i", "ł": "l", "ŋ": "n", "œ": "oe", "ŧ": "t"}
 )
+"""Letters that Unicode doesn't take apart and keyboards lack."""
+
+_FOLDED_BY_FTS = re.compile(
+    r"[0-9A-Za-z\u00c0-\u00c5\u00c7-\u00cf\u00d1-\u00d6\u00d9-\u00dd\u00e0-\u00e5\u00e7-\u00ef\u00f1-\u00f6\u00f9-\u00fd"
+    r"\u00ff-\u010f\u0112-\u0125\u0128-\u0130\u0134-\u013e\u0143-\u0148\u014c-\u0151\u0154-\u0165\u0168-\u017e\u0300-\u036f]+"
+)
+_NASAL = re.compile(
+    "\u0919\u094d(?=[\u0915-\u0918])|\u091e\u094d(?=[\u091a-\u091d])|\u0923\u094d(?=[\u091f-\u0922])"
+    "|\u0928\u094d(?=[\u0924-\u0927])|\u092e\u094d(?=[\u092a-\u092d])"
+)
+"""Devanagari: a nasal before a consonant of its own row is as often written as the dot above."""
+
+_ENCLOSED = re.compile("[\u2100-\u214f\u2460-\u249b\u3200-\u33ff]")
+"""Words in one character: `㈱`, `№`, `㎏`."""
+
+_SIGN = re.compile("[\u00a9\u00ae\u203c\u2049\u2100-\u2bff\u3297\u3299\U0001f000-\U0001faff]")
+_OF_LANGUAGE = re.compile(r"(?<=[A-Za-z])(?:\+\+|#)(?![\w+#])")
+_SPELLED = {"++": "plusplus", "#": "sharp"}
 _INNER_CAPITAL = re.compile(r"[A-Z0-9](?<=[A-Za-z0-9][A-Z0-9])")
 _CAMEL_WORD = re.compile(r"[A-Za-z0-9]+")
 _IS_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
@@ -39,7 +57,8 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower()
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", word).casefold())
-    return unicodedata.normalize("NFC", "".join(c for c in apart if not _is_dropped_mark(c)))
+    folded = unicodedata.normalize("NFC", "".join(c for c in apart if not _is_dropped_mark(c)).translate(_LETTERS))
+    return _NASAL.sub("\u0902", folded)
 
 
 def _is_dropped_mark(char: str) -> bool:
@@ -78,12 +97,25 @@ def camel_words(text: str) -> list[str]:
     return list(words)
 
 
+def signs(text: str) -> dict[str, str]:
+    """Words for what is no word, each with what stands there: `🦓` gives u1f993, `C++` cplusplus, `C#` csharp."""
+    found: dict[str, str] = {}
+    if "#" in text or "++" in text:
+        for match in _OF_LANGUAGE.finditer(text):
+            start = match.start() - 1
+            if start == 0 or not text[start - 1].isalnum():
+                found[f"{text[start].lower()}{_SPELLED[match[0]]}"] = text[start] + match[0]
+    if not text.isascii():
+        found |= {f"u{ord(c):x}": c for c in _SIGN.findall(text) if unicodedata.category(c) == "So"}
+    return found
+
+
 def other_forms(text: str) -> str:
     """The additional words of a text, separated by spaces; empty for plain English."""
+    out = list(signs(text))
     if text.isascii():
-        return ""
-    out: list[str] = []
-    for word in WORD.findall(text):
+        return " ".join(out)
+    for word in (*WORD.findall(text), *_ENCLOSED.findall(text)):
         if word.isascii() or _FOLDED_BY_FTS.fullmatch(word):
             continue
         wide = unicodedata.normalize("NFKC", word)

@@ -1,7 +1,7 @@
 """One ranked answer: pages and observations merged, each hit with its snippet and its reason."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from aimemory.errors import UserError
 from aimemory.index.read import Plan
@@ -14,16 +14,16 @@ from aimemory.index.search import (
     observation_texts,
     page_texts,
     row_counts,
-    scope_count,
 )  # fmt: skip
 from aimemory.model.ids import Version
-from aimemory.model.page import COUNTED, Hit, SearchAnswer, total_text
+from aimemory.model.page import COUNTED, Hit, SearchAnswer
 from aimemory.model.protocols import rfc3339_local
 from aimemory.recall.candidates import weigh
 from aimemory.recall.dates import Dates, dates_in, day_of
 from aimemory.recall.explain import because
 from aimemory.recall.fusion import Fused
-from aimemory.recall.query import Query, expression, loosened, parse
+from aimemory.recall.outside import what_would_help
+from aimemory.recall.query import Query, loosened, parse
 from aimemory.recall.rank import NOTHING, Ranked, observations, pages
 from aimemory.recall.snippet import snippet, words_in
 
@@ -79,14 +79,15 @@ def search(request: Request) -> Plan[SearchAnswer]:
     wanted = offset + limit
     dates = dates_in(request.text, day_of(request.now_ns) if request.now_ns else None)
     ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, wanted)
-    if not ranked and (query.required or query.excluded):
-        note = _what_was_loosened(query)
-        query = loosened(query)
+    for easier, note in loosened(query):
+        if ranked:
+            break
+        query = easier
         ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, wanted)
         said = (note, *said)
     hits = yield from _hits(ranked[offset:wanted], taken_as, offset)
     shown_to = offset + len(hits)
-    elsewhere = () if shown_to else (yield from _elsewhere(taken_as, request.scope))
+    elsewhere = () if shown_to else (yield from what_would_help(taken_as, request.scope))
     return SearchAnswer(
         query=request.text,
         hits=hits,
@@ -95,19 +96,6 @@ def search(request: Request) -> Plan[SearchAnswer]:
         notes=(*_notes(query, request.scope, len(hits), shown_to), *elsewhere),
         cursor=str(shown_to) if hits and shown_to < min(total, COUNTED) else None,
     )
-
-
-def _elsewhere(query: Query, scope: Scope) -> Plan[tuple[str, ...]]:
-    """Where nothing was found in some projects: whether others have it."""
-    if not scope.projects:
-        return ()
-    anywhere = replace(scope, projects=())
-    match = expression(query, query.terms)
-    pages_ = (yield from scope_count("page", match, anywhere, COUNTED)) if scope.has_pages else 0
-    events = (yield from scope_count("observation", match, anywhere, COUNTED)) if scope.has_observations else 0
-    if not pages_ + events:
-        return ()
-    return (f"Other projects have {total_text(pages_ + events)}: search them with the project *.",)
 
 
 def _offset(cursor: str | None) -> int:
@@ -122,7 +110,7 @@ def _ranked(
     query: Query, dates: Dates, scope: Scope, wanted: int
 ) -> Plan[tuple[list[_Place], int, Query, tuple[str, ...]]]:
     """The first `wanted` of the merged order, how many match in all, the query as taken, and what differs in that."""
-    query, weighed, taken = yield from weigh(query)
+    query, weighed, taken = yield from weigh(query, scope)
     page_count, observation_count = yield from row_counts()
     got: dict[Table, Ranked] = {"page": NOTHING, "observation": NOTHING}
     if scope.has_pages:
@@ -273,11 +261,6 @@ def _why_page(text: PageText, starts: Sequence[tuple[str, str]]) -> str:
 def _listed(words: Sequence[str]) -> str:
     listed = ", ".join(f"'{word}'" for word in words[:_WHY_WORDS])
     return f"{listed} and {len(words) - _WHY_WORDS} more" if len(words) > _WHY_WORDS else listed
-
-
-def _what_was_loosened(query: Query) -> str:
-    wanted = [f'"{t.shown}"' for t in query.required] + [f"-{t.shown}" for t in query.excluded]
-    return f"Nothing meets {', '.join(wanted)}; taken as plain words instead."
 
 
 def _notes(query: Query, scope: Scope, hits: int, shown_to: int) -> tuple[str, ...]:

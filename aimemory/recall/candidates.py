@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from aimemory.index.read import Plan
-from aimemory.index.search import Table, match_counts
+from aimemory.index.search import Scope, Table, match_counts, scope_counts
 from aimemory.recall.query import Query, Term, one_of
 from aimemory.recall.spelling import MOST_WORDS, may_be_misspelt, nearest, said
 from aimemory.recall.words import stem_start
@@ -27,25 +27,25 @@ class Weighed:
     rows: int
 
 
-def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]], tuple[str, ...]]]:
-    """Count each term's rows. A word that occurs nowhere is taken as the beginning of one, else as misspelt.
+def weigh(query: Query, scope: Scope) -> Plan[tuple[Query, dict[Table, list[Weighed]], tuple[str, ...]]]:
+    """Count each term's rows. A word that occurs nowhere is taken as the beginning of one, else as spelt otherwise.
 
-    The last value says what was taken for what.
+    Nowhere means in no project of the scope, and only words of theirs are taken instead. The last value says what was
+    taken for what.
     """
     counts = yield from _counted(query.terms)
+    seen = Scope(projects=scope.projects)
     terms = list(query.terms)
-    begun = [
-        i for i, term in enumerate(terms)
-        if term.prefix and term.prefix != term.match and not any(counts[table][i] for table in counts)
-    ]  # fmt: skip
+    open_ = [i for i, term in enumerate(terms) if term.prefix and term.prefix != term.match]
+    begun = yield from _absent(terms, open_, counts, seen)
     for i in begun:
         terms[i] = replace(terms[i], match=terms[i].prefix or terms[i].match, prefix=None)
     yield from _count_again(terms, begun, counts)
-    unknown = [i for i in begun if not any(counts[table][i] for table in counts)]
+    unknown = yield from _absent(terms, begun, counts, seen)
     corrected: list[tuple[str, tuple[str, ...]]] = []
     changed: list[int] = []
     for i in [i for i in unknown if may_be_misspelt(query.terms[i].word)][:MOST_WORDS]:
-        found = yield from nearest(query.terms[i].word)
+        found = yield from nearest(query.terms[i].word, seen)
         if found:
             corrected.append((terms[i].shown, found))
             terms[i] = replace(terms[i], match=one_of(found), start=stem_start(found[0]), shown=found[0])
@@ -56,6 +56,21 @@ def weigh(query: Query) -> Plan[tuple[Query, dict[Table, list[Weighed]], tuple[s
         for table in counts
     }
     return replace(query, terms=tuple(terms)), weighed, tuple(said(corrected))
+
+
+def _absent(
+    terms: Sequence[Term], which: Sequence[int], counts: dict[Table, list[int]], seen: Scope
+) -> Plan[list[int]]:
+    """Those of the terms that no row of the projects has; one in very many rows is taken to be in each project."""
+    absent = [i for i in which if not any(counts[table][i] for table in counts)]
+    if not seen.projects:
+        return absent
+    rare = [i for i in which if 0 < sum(counts[table][i] for table in counts) <= _FEW_ROWS]
+    there: set[int] = set()
+    for table in counts:
+        got = yield from scope_counts(table, [terms[i].match for i in rare], seen, 1)
+        there.update(i for i, rows in zip(rare, got, strict=True) if rows)
+    return sorted({*absent, *rare} - there)
 
 
 def _counted(terms: Sequence[Term]) -> Plan[dict[Table, list[int]]]:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
-from aimemory.index.words import SPACELESS, WORD, camel_parts, fold, pairs
+from aimemory.index.words import SPACELESS, WORD, camel_parts, fold, pairs, signs
+from aimemory.recall.grammar import fillers
 from aimemory.recall.words import STOP_WORDS, says_something, stem_start
 
 MAX_TERMS = 96
@@ -24,6 +25,8 @@ _MAX_PAIRS = 64
 
 _FORMS = "forms : "
 
+_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "å": "aa", "Å": "Aa"})
+
 _QUOTED = re.compile(r'["“”]([^"“”]*)["“”]')
 _EXCLUDED = re.compile(r"(?:(?<=\s)|^)-([a-z]{3,})(?=\s|$)")
 _JOINED = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
@@ -35,13 +38,15 @@ class Term:
     """One thing to look for.
 
     match: an FTS5 expression. shown: what the person typed of it. start: folded start to look for in a text.
-    prefix: the expression for words that begin so, or None where that makes no sense.
+    prefix: the expression for words that begin so, or None where that makes no sense. is_filler: grammar, as function
+    words are: left out unless there is nothing else.
     """
 
     match: str
     shown: str
     start: str
     prefix: str | None = None
+    is_filler: bool = False
 
     @property
     def is_word(self) -> bool:
@@ -107,10 +112,24 @@ def _is_typed(text: str, beside_quotes: str) -> bool:
     )
 
 
-def loosened(query: Query) -> Query:
-    """The same without requirements: words of phrases become terms, exclusions are dropped."""
-    words = _terms(" ".join(term.shown for term in query.required))
-    return replace(query, terms=_different((*words, *query.terms)), required=(), excluded=())
+def loosened(query: Query) -> list[tuple[Query, str]]:
+    """The same with fewer requirements, step by step, and what to say of each: first the phrases' words become terms
+    like others, then exclusions are dropped. Empty where nothing is required.
+    """
+    steps: list[tuple[Query, str]] = []
+    wanted = [f'"{t.shown}"' for t in query.required]
+    if query.required:
+        words = _terms(" ".join(term.shown for term in query.required))
+        query = replace(query, terms=_different((*words, *query.terms)), required=())
+        steps.append((query, _nothing_meets(wanted)))
+    if query.excluded:
+        wanted += [f"-{t.shown}" for t in query.excluded]
+        steps.append((replace(query, excluded=()), _nothing_meets(wanted)))
+    return steps
+
+
+def _nothing_meets(wanted: Sequence[str]) -> str:
+    return f"Nothing meets {', '.join(wanted)}; taken as plain words instead."
 
 
 def expression(query: Query, terms: Sequence[Term], pivots: Sequence[Term] = ()) -> str:
@@ -173,7 +192,8 @@ def _terms(text: str) -> tuple[Term, ...]:
         found.extend(_of_joined(joined))
         if len(found) > 4 * MAX_TERMS:
             break
-    saying = [term for term in found if not term.start or says_something(term.start)]
+    found += _signs(text)
+    saying = [term for term in found if not term.is_filler and (not term.start or says_something(term.start))]
     return _different(_stemmed(term) for term in saying or found)
 
 
@@ -206,8 +226,9 @@ def _of_joined(joined: str) -> list[Term]:
         for run in SPACELESS.findall(word):
             rest = rest.replace(run, " ", 1)
             terms.extend(_run(run))
-        plain += [fold(part) for part in rest.split()]
-    terms += [_word(word, word) for word in plain if word]
+        for part in rest.split():
+            plain.append(fold(part))
+            terms.append(_word(plain[-1], plain[-1], fold(part.translate(_SPELLED_OUT))))
     if len(plain) > 1:
         last = plain[-1]
         if last.isalpha() and len(last) >= _PREFIX_CHARS and last == fold(joined[-len(last) :]):
@@ -220,21 +241,30 @@ def _of_joined(joined: str) -> list[Term]:
     return terms
 
 
-def _word(word: str, shown: str) -> Term:
+def _signs(text: str) -> list[Term]:
+    """Terms for what is no word and means something: an emoji, the signs of `C++` and `C#`."""
+    return [Term(f"{_FORMS}{_quote(word)}", shown, "") for word, shown in signs(text).items()]
+
+
+def _word(word: str, shown: str, spelled_out: str = "") -> Term:
+    """spelled_out: the same word with `ue` for `ü` and so on; either may stand in a text."""
     begins = word.removesuffix("y")  # a final y is stemmed to i, which begins no longer word
-    return Term(_quote(word), shown, word, f"{_quote(begins)} *" if len(begins) >= _PREFIX_CHARS else None)
+    match = one_of(tuple(dict.fromkeys((word, spelled_out or word))))
+    return Term(match, shown, word, f"{_quote(begins)} *" if len(begins) >= _PREFIX_CHARS else None)
 
 
 def _run(run: str) -> list[Term]:
     """Terms of a run written without spaces: every pair; one character alone is the start of some pair."""
     if len(run) == 1:
         return [Term(f"forms : {_quote(run)} *", run, run)]
-    return [Term(f"forms : {_quote(pair)}", run, pair) for pair in pairs(run)[:-1]]
+    of_run = pairs(run)[:-1]
+    grammar = fillers(run, of_run)
+    return [Term(f"forms : {_quote(pair)}", run, pair, is_filler=pair in grammar) for pair in of_run]
 
 
 def _phrase(quoted: str) -> list[Term]:
     """What must occur for a quoted text: its words in a row; runs without spaces as pairs in a row."""
-    required: list[Term] = []
+    required: list[Term] = _signs(quoted)
     row: list[str] = []
     for word in WORD.findall(unicodedata.normalize("NFKC", quoted)):
         runs = SPACELESS.findall(word)

@@ -1,9 +1,12 @@
 """Words that occur nowhere: the nearest words of the index's own vocabulary. Pure but for the plan."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from aimemory.index.read import Plan
+from aimemory.index.search import Scope, scope_counts
 from aimemory.index.vocabulary import words_beginning
+from aimemory.recall.words import stem_start
 
 MOST_WORDS = 3
 """So many misspelt words of one query are looked up; each costs a walk over the words that begin alike."""
@@ -12,6 +15,8 @@ _SHORTEST = 4
 _LONG = 8
 _BEGINNING = 2
 _ALTERNATIVES = 2
+_LOOKED_AT = 40
+_UMLAUT = re.compile("ae|oe|ue")
 
 
 def may_be_misspelt(word: str) -> bool:
@@ -19,22 +24,38 @@ def may_be_misspelt(word: str) -> bool:
     return word.isalpha() and word.isascii() and len(word) >= _SHORTEST
 
 
-def nearest(word: str) -> Plan[tuple[str, ...]]:
-    """The words of the index that differ least, commonest first, at most two; none where nothing is near.
+def nearest(word: str, seen: Scope) -> Plan[tuple[str, ...]]:
+    """The words that differ least, commonest first, at most two; none where nothing is near.
 
-    One wrong, missing, added or exchanged letter, two in words of eight letters and more. The first two letters must
-    be right, or exchanged.
+    A word with `ue`, `oe` or `ae` is taken as written with an umlaut first. Else one wrong, missing, added or exchanged
+    letter, two in words of eight letters and more; the first two letters must be right, or exchanged. Only words that
+    stand in a row of `seen`: what another project holds is never told.
     """
+    umlauts = _UMLAUT.sub(lambda found: found[0][0], word)
+    if umlauts != word and (yield from _there([umlauts], seen)):
+        return (umlauts,)
     allowed = 2 if len(word) >= _LONG else 1
     beginnings = dict.fromkeys((word[:_BEGINNING], word[1] + word[0]))
+    stem = stem_start(word)  # words of events are known by their stems only
     found: list[tuple[int, int, str]] = []
     for beginning in beginnings:
-        for known, rows in (yield from words_beginning(beginning, len(word) - allowed, len(word) + allowed)):
-            distance = edits(word, known, allowed)
+        for known, rows in (yield from words_beginning(beginning, len(stem) - allowed, len(word) + allowed)):
+            distance = min(edits(word, known, allowed), edits(stem, known, allowed) or allowed + 1)
             if 0 < distance <= allowed:
                 found.append((distance, -rows, known))
-    found.sort()
-    return tuple(known for distance, _, known in found if distance == found[0][0])[:_ALTERNATIVES]
+    found = sorted(found)[:_LOOKED_AT]
+    there = yield from _there([known for _, _, known in found], seen)
+    near = [(distance, known) for distance, _, known in found if known in there]
+    return tuple(known for distance, known in near if distance == near[0][0])[:_ALTERNATIVES]
+
+
+def _there(words: Sequence[str], seen: Scope) -> Plan[set[str]]:
+    matches = [f'"{word}"' for word in words]
+    found: set[str] = set()
+    for table in ("page", "observation"):
+        counts = yield from scope_counts(table, matches, seen, 1)
+        found.update(word for word, rows in zip(words, counts, strict=True) if rows)
+    return found
 
 
 def edits(a: str, b: str, most: int) -> int:

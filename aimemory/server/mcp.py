@@ -23,6 +23,7 @@ from starlette.types import Receive, Scope, Send
 from aimemory.errors import AimemoryError, Conflict
 from aimemory.model.answers import Caller, Deletion, Found, HandoffList, HandoffView, PageView, Recent, Written
 from aimemory.server import mcp_text
+from aimemory.server.halves import mended
 from aimemory.server.listen import peer_of
 from aimemory.server.mcp_tools import READ_MAX_CHARS, TOOLS, Arguments, ToolSpec
 
@@ -57,6 +58,9 @@ class ToolFace(Protocol):
         session: str | None,
         since: str | None,
         until: str | None,
+        file: str | None,
+        tag: str | None,
+        workspace: str | None,
         include_observations: bool,
     ) -> Found: ...
 
@@ -161,7 +165,7 @@ class McpEndpoint:
             raise RuntimeError(f"the MCP endpoint was asked to serve {scope['type']}")
         refusal = self._refusal(scope)
         if refusal is None and self._manager is not None:
-            await self._manager.handle_request(_plain(scope), receive, send)
+            await self._manager.handle_request(_plain(scope), mended(receive), send)
         else:
             await (refusal or _refused(503, "The daemon is stopping or starting. Try again."))(scope, receive, send)
 
@@ -247,6 +251,9 @@ class _Tools:
             session=a.get("session"),
             since=a.get("since"),
             until=a.get("until"),
+            file=a.get("file"),
+            tag=a.get("tag"),
+            workspace=a.get("workspace"),
             include_observations=a.get("include_observations", True),
         )
         return mcp_text.search_text(found)

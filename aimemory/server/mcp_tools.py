@@ -65,6 +65,9 @@ TOOLS: tuple[ToolSpec, ...] = (
             "session": _text("Only this session id."),
             "since": _text("Only from this date or time on, such as 2026-11-30."),
             "until": _text("Only up to this date or time."),
+            "file": _text("Only what is about this file: its path or a part of it."),
+            "tag": _text("Only pages with this tag."),
+            "workspace": _text("All projects of this workspace, in place of one project."),
             "include_observations": {
                 "type": "boolean",
                 "description": "Also search the raw recorded events; true if left out.",

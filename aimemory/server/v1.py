@@ -77,7 +77,7 @@ class Api:
     async def search(self, request: Request) -> Response:
         given = await json_body(request, {
             "query": str, "project": str, "cwd": str, "kind": str, "limit": int, "cursor": str, "harness": str,
-            "session": str, "since": str, "until": str, "file": str, "workspace": str, "observations": bool,
+            "session": str, "since": str, "until": str, "file": str, "workspace": str, "tag": str, "observations": bool,
             "after": int,
         })  # fmt: skip
         found = await self._memory.search(
@@ -85,7 +85,7 @@ class Api:
             kind=given.get("kind"), limit=given.get("limit", 10), cursor=given.get("cursor"),
             harness=given.get("harness"), session=given.get("session"), since=given.get("since"),
             until=given.get("until"), file=given.get("file"), workspace=given.get("workspace"),
-            include_observations=given.get("observations", True), after=given.get("after", 0),
+            tag=given.get("tag"), include_observations=given.get("observations", True), after=given.get("after", 0),
         )  # fmt: skip
         return JsonAnswer(dataclasses.asdict(found))
 

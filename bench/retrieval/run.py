@@ -19,7 +19,8 @@ from typing import Any
 import rankers
 from sets import TASKS, Group, Question, groups, metrics
 
-MAIN = {"ansible": "hit@5", "git": "hit@5", "locomo-session": "recall@5", "locomo-turn": "recall@10"}
+MAIN = {"locomo-session": "recall@5", "locomo-turn": "recall@10"}
+"""The main figure of a task; of others hit@5."""
 Opened = Callable[[Group], AbstractContextManager[rankers.Ranker]]
 
 
@@ -43,7 +44,7 @@ def measure(of_task: list[Group], opened: Opened) -> dict[str, Any]:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--data", type=Path, required=True, help="folder of the retrieval sets")
-    options.add_argument("--tasks", default=",".join(TASKS))
+    options.add_argument("--tasks", default="ansible,git,locomo-session,locomo-turn", help=f"of {TASKS}")
     options.add_argument("--rankers", default="plain,reference,in-process,daemon")
     given = options.parse_args()
     by_task: dict[str, list[Group]] = defaultdict(list)
@@ -66,9 +67,9 @@ def main() -> int:
             got = measure(of_task, known[name])
             print(json.dumps({"task": task, "ranker": name, **got}), flush=True)
             if name == "plain":
-                floor = got[MAIN[task]]
+                floor = got[MAIN.get(task, "hit@5")]
             elif name != "reference":
-                held = held and got[MAIN[task]] >= floor
+                held = held and got[MAIN.get(task, "hit@5")] >= floor
     return 0 if held else 1
 
 

@@ -17,7 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-TASKS = ("ansible", "git", "locomo-session", "locomo-turn")
+HISTORIES = ("ansible", "git", "redmine", "hibernate", "zh", "ja", "ko", "en")
+TASKS = (*HISTORIES, "locomo-session", "locomo-turn")
 
 _WHEN = re.compile(r"(\d{1,2}):(\d\d) ([ap])m on (\d{1,2}) (\w+), (\d{4})")
 _MONTHS = [
@@ -75,7 +76,7 @@ class Group:
 def groups(folder: Path, tasks: Sequence[str] = TASKS) -> list[Group]:
     """All groups of these tasks. Raises FileNotFoundError where the folder has none of a set's files."""
     found: list[Group] = []
-    for name in ("ansible", "git"):
+    for name in HISTORIES:
         if name in tasks:
             found.append(_history(folder, name))
     if any(task.startswith("locomo") for task in tasks):

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from aimemory.index.schema import DDL
-from aimemory.index.words import camel_parts, fold, other_forms, pairs
+from aimemory.index.words import camel_parts, fold, other_forms, pairs, signs
 
 
 def _tokens(text: str) -> list[str]:
@@ -67,3 +67,25 @@ def test_names_in_camel_case_are_taken_apart() -> None:
     ]
     assert camel_parts("nothing here, not 2026 or USA") == []
     assert camel_parts("éclairFooBar") == ["clair", "Foo", "Bar"]
+
+
+def test_signs_that_mean_something_become_words() -> None:
+    assert signs("C++ and C#, not C+, a++b, #1 or issue#; F# 🦓 ⚠️ ©") == {
+        "cplusplus": "C++", "csharp": "C#", "fsharp": "F#", "u1f993": "🦓", "u26a0": "⚠", "ua9": "©",
+    }  # fmt: skip
+    assert other_forms("in C++") == "cplusplus" and other_forms("# heading") == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Łódź", "lodz"),
+        ("ısı", "ISI"),
+        ("smørrebrød", "smorrebrod"),
+        ("Æsir", "aesir"),
+        ("हिन्दी", "हिंदी"),
+        ("đường", "duong"),
+    ],
+)
+def test_letters_that_keyboards_lack_are_the_letters_that_people_type(one: str, other: str) -> None:
+    assert fold(one) == fold(other)
