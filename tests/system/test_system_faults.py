@@ -215,6 +215,7 @@ def test_an_index_ruined_under_the_running_daemon_is_built_anew_and_nothing_is_l
         return status in (200, 202)
 
     daemon.wait(stored, "events are taken again")
+    daemon.wait(lambda: daemon.status()["index"]["damage"], "it is named")
     daemon.wait(lambda: daemon.status()["index"]["state"] == "level", "the index is level")
     assert daemon.search("number31") and daemon.search("number7")
 
@@ -391,6 +392,7 @@ def test_an_event_that_is_too_large_is_counted(daemon):
     assert counts["rejected"] == 1 and counts["reasons"] == {"larger than 10 MiB": 1}
 
 
+@pytest.mark.alone
 def test_a_stop_in_the_middle_of_a_rebuild_does_not_wait_for_its_end(daemon):
     for n in range(400):
         (daemon.data.wiki / "default" / "_unfiled" / "notes").mkdir(parents=True, exist_ok=True)

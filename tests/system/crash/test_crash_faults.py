@@ -99,6 +99,8 @@ def test_a_write_that_the_disk_refuses_loses_nothing_is_said_and_is_made_good_wh
     ledger.again()
     ledger.check()
     assert not list(daemon.data.wiki.rglob(".aimemory-tmp-*")), "what was begun is left behind"
+    changes = daemon.get("/api/v1/page/history", page=sorted(ledger.pages)[0])["changes"]
+    assert not changes[0]["by_hand"], "what we wrote is said to be a person's"
     assert "by hand" not in git(daemon.data.wiki, "log", "--format=%s"), "what we wrote is said to be a person's"
 
 

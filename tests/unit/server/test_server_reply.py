@@ -115,7 +115,7 @@ def test_a_fault_of_ours_costs_the_brief_and_nothing_else():
 
 def test_what_was_offered_is_printed_though_the_journal_is_slow(monkeypatch):
     """Else the session would take with its first tool call what it was never told of."""
-    monkeypatch.setattr(reply, "_LATE_NS", 50_000_000)
+    monkeypatch.setattr(reply, "_LATE_NS", 1_000_000_000)
 
     async def offer():
         return await told(offer=Candidate(OFFERED, Liveness.QUIET))
