@@ -135,6 +135,8 @@ class Bundles:
         name = " ".join(bundle.split())[:_NAME_CHARS]
         if not name or len(paths) > _MAX_PAGES:
             raise UserError(f"Name the bundle, and give at most {_MAX_PAGES:,} pages.")
+        if sanitize(name).counts:
+            raise UserError("The bundle's name looks as if it held a secret, and would stand in each page. Rename it.")
         await self._pages.reconcile()
         places = {path: _place(found, name, path) for path in paths if path.rpartition("/")[2] not in (INDEX, LOG)}
         done = []
@@ -157,6 +159,8 @@ class Bundles:
     ) -> ImportedPage:
         if path.rpartition("/")[2] in (INDEX, LOG):
             return ImportedPage(path, None, "left out", "an index or log speaks of the bundle, not of its subject")
+        if sanitize(path).counts:
+            raise UserError("its name looks as if it held a secret")
         place = places.get(path)
         if place is None or len(set(places.values())) < len(places):
             raise UserError("its path is not among those of the bundle, or two of them fall together")

@@ -86,15 +86,18 @@ class Repair:
         """
         if key in ("id", "type"):
             raise UserError(f"{key!r} says what the page is and stays as it is.")
+        if sanitize(key).counts:
+            raise UserError("The field's name looks as if it held a secret. Choose another.")
         path, where = await self._find(page, project, caller)
         text, version = await self._merging.editable(path)
-        given = sanitize_tree({"value": value if value is None or isinstance(value, str) else list(value)})
-        content = given.derive(lambda g: edit_field(text, key, g["value"]))
+        # with its name, which may say that it is a secret
+        given = sanitize_tree({key: value if value is None or isinstance(value, str) else list(value)})
+        content = given.derive(lambda g: edit_field(text, key, g[key]))
         if content.value == text:
             info = await self._reader.read(page_info(path))
             name = where.project.path if where.project else None
             return Written(path, info.id if info else "", version, name, where.how, False)
-        return await self._write(path, content, version, caller, where, f"Set {sanitize(key).value}", "edit", text)
+        return await self._write(path, content, version, caller, where, f"Set {key}", "edit", text)
 
     async def delete_page(
         self, *, page: str, caller: Caller, project: str | None = None, version: str | None = None,

@@ -39,9 +39,10 @@ def _flag(m: re.Match[str]) -> bool:
 
 
 def _near(m: re.Match[str], *programs: str) -> bool:
-    """One of the programs is called earlier on the same line (within 400 characters)."""
+    """One of the programs is called earlier in the same command (within 400 characters)."""
     line = m.string[max(0, m.start() - 400) : m.start()].replace("\\\n", " ").rpartition("\n")[2].lower()
-    return any(program in line for program in programs)
+    command = re.split(r"\s(?:&&|\|\|?)\s|;\s", line)[-1]
+    return any(program in command for program in programs)
 
 
 def _user_of_curl(m: re.Match[str]) -> bool:
@@ -115,11 +116,30 @@ _SHORT_FLAGS = {
         "netexec",
         "hydra -",
         "nuget add source",
+        "useradd",
+        "usermod",
+        "rar ",
+        "unar ",
+        "7zz",
+        "ncftp",
+        "psexec",
+        "cqlsh",
+        "medusa",
+        "rdesktop",
+        "skopeo login",
+        "oras login",
+        "crane auth",
+        "rabbitmqadmin",
+        "unlock-keychain",
+        "certutil",
+        "steghide",
     ),
-    "P": ("zip", "sqlcmd", "bcp ", "isql"),
+    "P": ("zip", "sqlcmd", "bcp ", "isql", "mosquitto_", "ipmitool", "security import"),
     "a": ("redis-cli",),
-    "w": ("ldap",),
-    "k": ("openssl enc", "nuget push"),
+    "w": ("ldap", "add-generic-password", "add-internet-password"),
+    "k": ("openssl enc", "nuget push", "gem push"),
+    "s": ("ldappasswd",),
+    "h": ("rar ",),
 }
 _T32 = "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq"
 _NETRC_LEAD = r"machine\s{1,20}\S{1,128}\s{1,20}(?:(?:login|account)\s{1,20}\S{1,128}\s{1,20}){0,2}\Z"
@@ -150,11 +170,13 @@ CONTEXTS: tuple[Row, ...] = (
     Row("basic-auth", (" -u", "--user"), r"(?:[ ]-u|--user)[ =]?" + _Q + r"[^\s:\"'\\$]{1,80}:(?P<s>[^\s\"'\\]+)",
         ("curl -u admin:«hunter2» https://example.com", "curl -sS --user 'me@example.com:«s3cr3t»' https://x"),
         ("curl -u $USER:$PASS https://x", "docker run -u 1000:1000 app", "curl -u admin https://x"), check=_user_of_curl, scope="low"),
-    Row("password", (" -p", " -a ", " -w ", " -k "), r"[ ]-(?P<flag>p[ ]?|[awkP][ ])" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{2,})",
+    Row("password", (" -p", " -a ", " -w ", " -k ", " -hp", "ldappasswd"), r"[ ]-(?P<flag>h?p[ ]?|[awkPs][ ])" + _Q + r"(?P<s>[^\s\"'\\;|&-][^\s\"'\\;|&]{2,})",
         ("mysql -u root -p«hunter2xyz» app", "sshpass -p '«hunter2xyz»' ssh host", "docker login -u me -p «hunter2xyz» registry.example.com",
          "redis-cli -h cache -a «hunter2» ping", "ldapsearch -x -D cn=admin -w «hunter2» -b dc=x", "7z x -p«hunter2xyz» a.7z", "unzip -P «hunter2» a.zip",
-         "sqlcmd -S db -U sa -P «hunter2» -Q 'select 1'", "openssl enc -aes-256-cbc -k «hunter2» -in f", "twine upload -u __token__ -p «hunter2xyz» dist/x.whl"),
-        ("tar -P some/path", "grep -k some", "mysql -u root -p -h db app", "mkdir -p some/long/path", "sshpass -p $PW ssh host", "redis-cli -a $PW ping", "ldapsearch -W -b dc=x", "ls -a folder-of-mine"), check=_short_flag, scope="low"),
+         "sqlcmd -S db -U sa -P «hunter2» -Q 'select 1'", "openssl enc -aes-256-cbc -k «hunter2» -in f", "twine upload -u __token__ -p «hunter2xyz» dist/x.whl",
+         "useradd -m -p '«hunter2xyz»' bob", "rar a -hp«hunter2xyz» x.rar dir", "unrar x -p«hunter2xyz» x.rar", "mosquitto_pub -u me -P «hunter2xyz» -t a", "ldappasswd -s «hunter2xyz» cn=x", "security add-generic-password -a me -w «hunter2xyz»"),
+        ("tar -P some/path", "grep -k some", "mysql -u root -p -h db app", "mkdir -p some/long/path", "sshpass -p $PW ssh host", "redis-cli -a $PW ping", "ldapsearch -W -b dc=x", "ls -a folder-of-mine",
+         "useradd bob && mkdir -p some/long/path", "mysql app; ssh -p some-port h", "mosquitto_pub -p 1883 -t a", "the library -p option"), check=_short_flag, scope="low"),
     Row("password", ("pass:",), r"-pass(?:in|out)?[ ]" + _Q + r"pass:(?P<s>[^\s\"'\\;|&]{2,})", ("openssl rsa -in k.pem -passin pass:«hunter2» -out o.pem",), ("openssl rsa -passin env:PW",), check=is_given, scope="low"),
     Row("password", (" -s", "-stdin", "-with-token"), r"echo[ ](?:-n[ ])?" + _Q + r"(?P<s>[^\s\"'\\;|&$]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}(?:sudo[ ](?:-[A-Za-z]+[ ]){0,4}?-S|[^\n|;&]{1,120}?-(?:password-stdin|with-token))",
         ("echo «hunter2» | sudo -S apt update", "echo -n '«hunter2»' | docker login -u me --password-stdin", "echo «hunter2xyz» | gh auth login --with-token"), ("echo done | sudo tee file", "echo done | tee log"), check=_sudo, scope="low", hint=r"echo [^\n|]{3,140}\|"),
@@ -169,9 +191,9 @@ CONTEXTS: tuple[Row, ...] = (
     Row("password", ("/p:",), r"/p:" + _Q + r"(?P<s>[^\s\"'\\;|&]{3,})", ("xfreerdp /u:me /p:«hunter2xyz» /v:host",), ("msbuild /p:Configuration=Release", "xfreerdp /p:$PW"), check=_of_rdp, scope="low"),
     Row("password", ("password",), r"nmcli[ ][^\n|;]{0,200}?[ ]password[ ]" + _Q + r"(?P<s>[^\s\"'\\]{3,})", ("nmcli dev wifi connect home password «hunter2xyz»",), ("nmcli dev wifi connect home password $PW",), check=is_given, scope="low", hint="nmcli "),
     Row("password", ("passwd",), r"htpasswd[ ](?:-[a-zA-Z]{1,8}[ ]){0,3}-[a-zA-Z]*b[a-zA-Z]*[ ]+[^\s]{1,200}[ ]+[^\s]{1,80}[ ]+" + _Q + r"(?P<s>[^\s\"'\\;|&]{3,})", ("htpasswd -b .htpasswd me «hunter2xyz»", "htpasswd -c -B -b f me «hunter2xyz»"), ("htpasswd -c file me", "htpasswd -b f me $PW"), check=is_given, scope="low", hint="htpasswd -"),
-    Row("password", ("passwd",), r"echo[ ](?:-[ne]+[ ])?" + _Q + r"[\w.-]{1,32}:(?P<s>[^\s\"'\\|]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}(?:sudo[ ])?chpasswd", ("echo 'root:«hunter2xyz»' | chpasswd",), ("echo root:$PW | chpasswd",), check=is_given, scope="low", hint=r"echo [^\n|]{3,180}\| ?(?:sudo )?chpasswd"),
+    Row("password", ("passwd",), r"(?:echo|printf)[ ](?:-[ne]+[ ])?" + _Q + r"[\w.-]{1,32}:(?P<s>[^\s\"'\\|]{3,128})[\"']?[ ]{0,4}\|[ ]{0,4}(?:sudo[ ])?chpasswd", ("echo 'root:«hunter2xyz»' | chpasswd", "printf 'me:«hunter2xyz»' | chpasswd"), ("echo root:$PW | chpasswd",), check=is_given, scope="low", hint=r"(?:echo|printf) [^\n|]{3,180}\| ?(?:sudo )?chpasswd"),
     Row("password", ("assword:",), r"(?i)assword:?[ *]{0,3}[\"']\)?;?\s{0,8}(?:\w{1,20}\.)?send(?:line)?[ (]\s?[\"'](?P<s>[^\"'\\\n$]{3,128})", ("expect \"Password:\"; send \"«hunter2xyz»\\r\"", "c.expect('password: ')\nc.sendline('«hunter2xyz»')"), ("expect \"Password:\"; send \"$pw\\r\"",), check=is_given, scope="low", hint=r"assword:?[ *]{0,3}[\"']\)?;?\s{0,8}(?:\w{1,20}\.)?send"),
-    Row("password", ("<<<",), r"(?:--with-token|--password-stdin|[ ]-S|kinit|login)(?:[ ][^\s|;<>]{1,80}){0,6}[ ]?<<<[ ]?" + _Q + r"(?P<s>[^\s\"'\\;|&$]{4,})", ("gh auth login --with-token <<< «zq8f7d6a5b4c3e2f»", "docker login -u me --password-stdin <<< '«hunter2xyz»'"), ("cat <<< hello-world", "gh auth login --with-token <<< $TOKEN"), check=is_given, scope="low"),
+    Row("password", ("<<<",), r"(?:--with-token|--password-stdin|[ ]-S|kinit|login|vncpasswd|cryptsetup)(?:[ ][^\s|;<>]{1,80}){0,6}[ ]?<<<[ ]?" + _Q + r"(?P<s>[^\s\"'\\;|&$]{4,})", ("gh auth login --with-token <<< «zq8f7d6a5b4c3e2f»", "docker login -u me --password-stdin <<< '«hunter2xyz»'"), ("cat <<< hello-world", "gh auth login --with-token <<< $TOKEN"), check=is_given, scope="low"),
     Row("secret", ("user-secrets",), r"user-secrets[ ]set[ ]" + _Q + r"[\w:.-]{1,100}[\"']?[ ]" + _Q + r"(?P<s>[^\s\"'\\;|&]{4,})", ("dotnet user-secrets set 'Api:Key' '«zq8f7d6a5b4c»'",), ("dotnet user-secrets set Api:Key $KEY",), check=is_given, scope="low"),
     Row("password", (" -u ", "--user="), r"(?:[ ]-U[ ]|--user=)" + _Q + r"[\w.\\-]{1,64}%(?P<s>[^\s\"'\\]{3,128})", ("smbclient //h/share -U 'me%«hunter2»'",), ("date -U me%d", "smbclient -U me%$PW"), check=_of_samba, scope="low", hint=r"-u(?: |ser=)[\"']?[\w.\\-]{1,64}%"),
     Row("password", ("convertto-securestring",), r"(?i)ConvertTo-SecureString[ ](?:-String[ ])?[\"'](?P<s>[^\"'\n$]{3,200})[\"']", ("$p = ConvertTo-SecureString '«hunter2xyz»' -AsPlainText -Force", "ConvertTo-SecureString -String \"«hunter2xyz»\" -AsPlainText"), ("ConvertTo-SecureString $p -AsPlainText",), check=is_given, scope="low"),

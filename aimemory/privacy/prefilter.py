@@ -16,12 +16,13 @@ from aimemory.privacy.contexts import CONTEXTS
 from aimemory.privacy.encoded import ENCODED
 from aimemory.privacy.patterns import VENDORS, Row
 from aimemory.privacy.rules import RuleSet
+from aimemory.privacy.tools import TOOLS
 
 _Search: TypeAlias = "Callable[[str], re.Match[str] | None]"
 _FindIter: TypeAlias = "Callable[[str], Iterator[re.Match[str]]]"
 _Literals: TypeAlias = tuple[tuple[str, int], ...]
 
-ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS, *COMMANDS, *ENCODED)
+ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS, *COMMANDS, *TOOLS, *ENCODED)
 """All rows; vendors first, since they name what they found more exactly."""
 
 _TOKEN_SHAPE = bytes(97 if c < 128 and (chr(c).isalnum() or chr(c) in "_-.") else 32 for c in range(256))

@@ -69,11 +69,14 @@ class Conflicts:
         name = digest(
             "conflict", path, expected or "", _DATE.sub("", clean.value, 1), actor.session or actor.user, size=4
         )
-        about = sanitize_tree({"path": path, "summary": summary, "user": actor.user})
+        about = sanitize_tree({
+            "path": path, "summary": summary, "user": actor.user, "harness": actor.harness, "expected": expected,
+        })  # fmt: skip
         redacted = sum(clean.counts.values()) + sum(text.counts.values())
         copy = ConflictCopy(
             id=name, path=about.value["path"], at=rfc3339_local(self._clock.now_ns()), user=about.value["user"],
-            harness=actor.harness, session=actor.session, summary=about.value["summary"], expected=expected,
+            harness=about.value["harness"], session=actor.session, summary=about.value["summary"],
+            expected=about.value["expected"],
             stands=stands, size=len(clean.value.encode("utf-8")), redacted=redacted,
         )  # fmt: skip
         self._folder.mkdir(mode=0o700, exist_ok=True)

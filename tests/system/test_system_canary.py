@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,45 @@ def poisoned(value: object, text: str, key: str = "") -> object:
     if isinstance(value, list):
         return [poisoned(v, text, key) for v in value]
     return f"{value} {text}" if isinstance(value, str) and key not in KEPT else value
+
+
+LOOKS = (
+    "/api/v1/handoffs?id=@", "/api/v1/sessions?session=@", "/api/v1/trail?project=@", "/api/v1/audit?actor=@",
+    "/api/v1/page/history?page=@", "/api/v1/page/links?page=@", "/api/v1/links?project=@", "/api/v1/conflicts?id=@",
+    "/api/v1/recent?kind=@", "/api/v1/brief?cwd=/@", "/api/v1/where?cwd=/@", "/api/v1/page?page=x&project=@",
+)  # fmt: skip
+
+
+def requests(said: Callable[[str], str], raw: Callable[[str], str], page: str) -> list[tuple[str, dict[str, object]]]:
+    """What is posted, a function where a text with a secret of its own goes."""
+    return [
+        ("/api/v1/projects/rename", {"project": "told", "name": raw, "apply": True}),
+        ("/api/v1/projects/merge", {"project": raw, "into": raw, "apply": True}),
+        ("/api/v1/projects/unmerge", {"project": raw, "apply": True}),
+        ("/api/v1/projects/move-session", {"moved": raw, "project": raw, "apply": True}),
+        ("/api/v1/page/edit", {"page": page, "text": said, "version": raw}),
+        ("/api/v1/page/field", {"page": page, "key": "summary", "value": said}),
+        ("/api/v1/page/field", {"page": page, "key": raw, "value": "x"}),
+        ("/api/v1/page/delete", {"page": raw, "version": raw, "apply": True}),
+        ("/api/v1/page/undelete", {"page": raw, "version": raw}),
+        ("/api/v1/undo", {"session": raw, "apply": True}),
+        ("/api/v1/page", {"title": "t", "body": said, "path": "default/shop/notes/given.md", "project": "shop"}),
+        ("/api/v1/page", {"title": said, "body": "x", "kind": raw, "project": raw, "tags": []}),
+        ("/api/v1/handoffs/begin", {"summary": said, "next_steps": said, "to": raw, "project": "shop"}),
+        ("/api/v1/page", {"title": "u", "body": "x", "harness": raw, "session": raw, "project": "shop"}),
+        ("/api/v1/handoffs/begin", {"summary": "x", "harness": raw, "session": raw, "project": "shop"}),
+        ("/api/v1/handoffs/cancel", {"handoff": raw, "reason": said}),
+        ("/api/v1/handoffs/claim", {"handoff": raw, "cwd": "/"}),
+        ("/api/v1/rescan/accept", {"page": raw}),
+        ("/api/v1/forget", {"what": "page", "name": raw, "apply": True}),
+        ("/api/v1/forget", {"what": raw, "name": "x", "apply": True}),
+        ("/api/v1/capture/explain", {"cwd": raw, "command": said}),
+        ("/api/v1/export", {"project": raw}),
+        ("/api/v1/import", {"project": raw, "bundle": raw, "paths": [], "texts": {}, "apply": True}),
+        ("/api/v1/import", {"project": "shop", "bundle": "b", "paths": [f"{raw('import path')}.md", "a.md"], "apply": True,
+                            "texts": {f"{raw('import path')}.md": said("import of it"), "a.md": f"---\ntype: note\n"
+                                      f"title: {said('import title')}\nx: {raw('import field')}\n---\n{said('import text')}\n"}}),
+    ]  # fmt: skip
 
 
 def recorded(harness: str) -> list[tuple[str, dict]]:
@@ -186,9 +226,38 @@ def test_no_entrance_lets_a_secret_in_whatever_it_is_encoded_as(tmp_path):
             agent.tool("memory_handoff_begin", summary=said("MCP handoff"), next_steps=said("MCP next step"))
         daemon.post("/api/v1/handoffs/begin", {"summary": said("HTTP handoff"), "cwd": str(shop)})
         daemon.request("POST", "/api/v1/projects/alias", {"project": "shop", "alias": raw("alias")})
-        daemon.request(
-            "POST", "/api/v1/projects/rename", {"project": "told", "new": raw("new project name"), "apply": True}
-        )
+        beside = daemon.get("/api/v1/page", page=str(page.relative_to(daemon.data.wiki)))
+        for body in ("the text as it was then\n", f"another, {said('conflict body')}\n"):  # the second finds it changed
+            told = {
+                "title": "t",
+                "path": beside["path"],
+                "version": beside["version"],
+                "project": "shop",
+                "cwd": str(shop),
+            }
+            daemon.request("POST", "/api/v1/page", {**told, "body": body})
+        assert list(daemon.data.conflicts.glob("*.txt"))
+        for number, (path, body) in enumerate(requests(said, raw, beside["path"])):
+            body = {
+                name: value(f"request {number} {name}") if callable(value) else value for name, value in body.items()
+            }
+            status, _, answer = daemon.request("POST", path, body)
+            assert status < 500 and b"Bug" not in answer, (path, answer)
+        for number, path in enumerate(LOOKS):
+            daemon.request("GET", path.replace("@", raw(f"look {number}")))
+
+        # settings that can't be understood, and a repository's own
+        for number, text in enumerate(
+            ('project = "@', 'project = "x"\n[capture]\nmode = "@"\nignore = ["@", 5]\n@ = 1\n')
+        ):
+            odd = repository(tmp_path / f"odd{number}")
+            (odd / ".aimemory.toml").write_text(text.replace("@", raw(f"settings {number}")))
+            daemon.hook(
+                "claude-code", "UserPromptSubmit", {"session_id": f"odd{number}", "cwd": str(odd), "prompt": "x"}
+            )
+            daemon.cli("project", "explain-capture", str(odd), "--command", said(f"explained {number}"))
+        daemon.cli("forget", "text", raw("text to forget"), "--apply")
+        daemon.cli("status")
 
         # a transcript that a session page is made from
         lines = CodexLines(cwd=str(shop))
@@ -234,7 +303,7 @@ def test_no_entrance_lets_a_secret_in_whatever_it_is_encoded_as(tmp_path):
         assert canaries.found_in(content) == []
         stored = [
             "claude-code UserPromptSubmit", "claude-code PostToolUse", "codex UserPromptSubmit", "codex Stop", "generic prompt", "generic post-tool", "broken payload", "broken payload of a hook",
-            "HTTP title", "HTTP body", "CLI title", "CLI body", "CLI field", "MCP title", "MCP body", "MCP handoff", "HTTP handoff", "transcript output", "spool", "spooled and broken",
+            "HTTP title", "HTTP body", "CLI title", "CLI body", "CLI field", "MCP title", "MCP body", "MCP handoff", "HTTP handoff", "transcript output", "conflict body", "import text", "import title", "spool", "spooled and broken",
         ]  # fmt: skip
         assert [name for name in stored if marker(name).encode() not in content] == []
         assert b"[redacted:github-token]" in content

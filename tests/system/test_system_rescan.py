@@ -115,3 +115,25 @@ def test_a_finding_that_is_acknowledged_holds_for_that_version_alone(daemon):
 
     daemon.mine.write_text(daemon.mine.read_text() + "and one more\n")
     daemon.wait(lambda: path in daemon.status()["wiki"]["held"], "the next version is held again")
+
+
+@pytest.mark.promise("P4.230")
+def test_a_rule_that_is_added_later_finds_what_an_earlier_rescan_has_changed(daemon):
+    """What a rescan left of a page of ours is no person's text."""
+    daemon.stop()
+    daemon.data.config.write_text("[privacy.patterns]\nwaiting = 'waits in the spool'\n")
+    daemon.start()
+    told = {"title": "Later", "body": "What customer KD-12345678 said.\n", "project": "shop"}
+    page = daemon.data.wiki / daemon.post("/api/v1/page", told)["path"]
+    first = json.loads(daemon.cli("rescan", "--apply", "--json").stdout)
+    assert first["applied"] and SECRET not in daemon.decision.read_text()
+    daemon.stop()
+    daemon.data.config.write_text("[privacy.patterns]\nfor-now = 'for now'\ncustomer = 'KD-\\d{8}'\n")
+    daemon.start()
+
+    found = json.loads(daemon.cli("rescan", "--apply", "--json").stdout)
+
+    assert list(found["persons"]) == ["wiki/default/shop/notes/mine.md"]
+    assert "It is [redacted:github-token] [redacted:for-now]." in daemon.decision.read_text()
+    assert "What customer [redacted:customer] said." in page.read_text()
+    assert daemon.mine.read_text().endswith(f"my own {MINE}\n")

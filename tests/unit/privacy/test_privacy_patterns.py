@@ -17,8 +17,9 @@ from aimemory.privacy.find import secret_spans
 from aimemory.privacy.patterns import VENDORS
 from aimemory.privacy.prefilter import ROWS, active, everything, lowered, narrowed
 from aimemory.privacy.rules import DEFAULT
+from aimemory.privacy.tools import TOOLS
 
-TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *COMMANDS, *FORMS, *ENCODED)]
+TABLE = [(row[0], row.examples, row.lookalikes) for row in (*VENDORS, *CONTEXTS, *COMMANDS, *TOOLS, *FORMS, *ENCODED)]
 NAMES = [f"{i}-{row[0]}" for i, row in enumerate(TABLE)]
 
 
@@ -67,7 +68,7 @@ def test_vendor_secret_goes_when_glued_to_something(row):
             assert clean.startswith(before)
 
 
-@pytest.mark.parametrize("row", (*CONTEXTS, *COMMANDS), ids=lambda row: row.kind)
+@pytest.mark.parametrize("row", (*CONTEXTS, *COMMANDS, *TOOLS), ids=lambda row: row.kind)
 def test_context_is_redacted_around_the_secret_only(row):
     for example in row.examples:
         parts = re.split("«.*?»", example, flags=re.DOTALL)
@@ -159,7 +160,7 @@ def test_what_a_row_has_read_in_one_window_it_does_not_read_again_in_the_next():
 
 
 def test_placeholders_and_marks_call_for_nothing_more():
-    for row in (*VENDORS, *CONTEXTS, *COMMANDS):
+    for row in (*VENDORS, *CONTEXTS, *COMMANDS, *TOOLS):
         text = f"[redacted:{row.kind}]=[redacted:{row.kind}]: hunter2xyz [… 12,345 bytes cut …]"
         assert sanitize(text).value == text
 
