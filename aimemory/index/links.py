@@ -42,15 +42,15 @@ class LinkCounts:
 def links_changed(db: sqlite3.Connection, links: Mapping[str, Sequence[Link]]) -> None:
     """Replace the links of these pages."""
     db.execute("delete from link where source in (select value from json_each(?))", (_dumps(list(links)),))
-    found = [(source, pos, link) for source, some in links.items() for pos, link in enumerate(some)]
+    found = [
+        (source, pos, link, wanted_name(link.target)) for source, some in links.items() for pos, link in enumerate(some)
+    ]
     if not found:
         return
-    names = {wanted_name(link.target) for _, _, link in found}
-    paths = _paths_named(db, names)
+    paths = _paths_named(db, {name for *_, name in found})
     for some in (found[at : at + _ROWS] for at in range(0, len(found), _ROWS)):
         values: list[Any] = []
-        for source, pos, link in some:
-            name = wanted_name(link.target)
+        for source, pos, link, name in some:
             fits = matches(link.target, source, paths.get(name, ()))
             values += [
                 source, pos, link.kind.value, link.raw[:_MAX_RAW], link.target, name, link.alias, link.heading,

@@ -1,9 +1,9 @@
 """The tables of the cache. A changed schema is a new number and a rebuild, never a migration."""
 
 from aimemory.index.signals import DDL as SIGNALS
-from aimemory.index.signals import STEMMED
+from aimemory.index.signals import FILLS, STEMMED
 
-SCHEMA = 8
+SCHEMA = 9
 """`pragma user_version` of an index written by this code."""
 
 DDL = f"""
@@ -234,10 +234,6 @@ create trigger page_gone after delete on page begin
     delete from project where page = old.path;
     delete from project_alias where page = old.path;
 end;
-create trigger page_text_in after insert on page_text begin
-    insert into page_fts(rowid, title, body, paths, idents, forms)
-    values (new.n, new.title, new.body, new.paths, new.idents, new.forms);
-end;
 create trigger page_text_out after delete on page_text begin
     insert into page_fts(page_fts, rowid, title, body, paths, idents, forms)
     values ('delete', old.n, old.title, old.body, old.paths, old.idents, old.forms);
@@ -261,3 +257,13 @@ create trigger observation_change after update of seq, text, forms on observatio
 end;
 {SIGNALS}"""
 """External content, since contentless tables can't delete on this SQLite: a change hands FTS5 the *old* text."""
+
+PAGE_FILLS = (
+    """insert into page_fts(rowid, title, body, paths, idents, forms)
+    select n, title, body, paths, idents, forms from page_text where n > ?""",
+    *FILLS,
+)
+"""Statements that take new pages, those with a row number above the one given, into each full-text table.
+
+Not triggers, since table by table a batch costs a fifth less than row by row through all five.
+"""

@@ -53,6 +53,14 @@ def _take(signal: Signal) -> str:
         values ('delete', old.n, {", ".join(f"old.{c}" for c in columns)});"""
 
 
+def _fill(signal: Signal) -> str:
+    columns = ", ".join(COLUMNS[signal])
+    return f"insert into page_{signal}_fts(rowid, {columns}) select n, {columns} from page_text where n > ?"
+
+
+FILLS = tuple(_fill(signal) for signal in COLUMNS)
+"""Statements that take in the new pages: those with a row number above the one given."""
+
 _NEWLINE = "\n    "
 DDL = f"""
 {_NEWLINE.join(_table(signal) for signal in COLUMNS)}
@@ -60,9 +68,6 @@ DDL = f"""
 create virtual table page_word using fts5vocab('page_exact_fts', 'row');
 create virtual table observation_word using fts5vocab('observation_fts', 'row');
 
-create trigger page_signals_in after insert on page_text begin
-    {_NEWLINE.join(_put(signal) for signal in COLUMNS)}
-end;
 create trigger page_signals_out after delete on page_text begin
     {_NEWLINE.join(_take(signal) for signal in COLUMNS)}
 end;
@@ -71,7 +76,7 @@ create trigger page_signals_change after update on page_text begin
     {_NEWLINE.join(_put(signal) for signal in COLUMNS)}
 end;
 """
-"""External content, as in `schema`: a change hands FTS5 the old text.
+"""External content, as in `schema`: a change hands FTS5 the old text, new pages are taken in by `FILLS`.
 
 `page_word`, `observation_word`: the words themselves, views of the index without storage; of pages as written, of
 events stemmed, since they have no other.

@@ -40,9 +40,13 @@ _ENCLOSED = re.compile("[\u2100-\u214f\u2460-\u249b\u3200-\u33ff]")
 _SIGN = re.compile("[\u00a9\u00ae\u203c\u2049\u2100-\u2bff\u3297\u3299\U0001f000-\U0001faff]")
 _OF_LANGUAGE = re.compile(r"(?<=[A-Za-z])(?:\+\+|#)(?![\w+#])")
 _SPELLED = {"++": "plusplus", "#": "sharp"}
-_INNER_CAPITAL = re.compile(r"[A-Z0-9](?<=[A-Za-z0-9][A-Z0-9])")
-_CAMEL_WORD = re.compile(r"[A-Za-z0-9]+")
-_IS_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]")
+_SHAPE = bytes(65 if 65 <= c <= 90 else 97 if 97 <= c <= 122 else 48 if 48 <= c <= 57 else 32 for c in range(256))
+_TURNS = (re.compile(rb"A(?:(?<=[a0]A)|(?<=AA)a)"), re.compile(rb"0(?:(?<=[Aa]0)|(?<=00)a)"))
+"""Where a word of a shape (`A` for capitals, `a` for other letters, `0` for digits) turns from one to another.
+
+All caps, plain numbers and `2nd` have no such turn. Each pattern begins with one character, for which the engine goes
+through text twenty times as fast as for a class of them.
+"""
 _CAMEL_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 _THAI_LAO_MARKS = frozenset((103, 107, 118, 122))
@@ -81,20 +85,16 @@ def camel_parts(text: str) -> list[str]:
 
 def camel_words(text: str) -> list[str]:
     """The different words of a text that are camelCase or mix letters with digits."""
-    words: dict[str, None] = {}
-    end = 0
-    found = _INNER_CAPITAL.search(text)
-    while found:
-        start = found.start()
-        while start > end and text[start - 1].isalnum() and text[start - 1].isascii():
-            start -= 1
-        word = _CAMEL_WORD.match(text, start)
-        assert word  # the search stood on a letter or digit
-        end = word.end()
-        if _IS_CAMEL.search(word[0]):
-            words[word[0]] = None
-        found = _INNER_CAPITAL.search(text, end)
-    return list(words)
+    shape = text.encode("ascii", "replace").translate(_SHAPE)  # a byte for each character
+    words: dict[int, int] = {}
+    for turn in _TURNS:
+        end = 0
+        for found in turn.finditer(shape):
+            if (at := found.start()) >= end:
+                end = shape.find(b" ", at)
+                end = len(shape) if end < 0 else end
+                words[shape.rfind(b" ", 0, at) + 1] = end
+    return list(dict.fromkeys(text[start : words[start]] for start in sorted(words)))
 
 
 def signs(text: str) -> dict[str, str]:

@@ -61,6 +61,8 @@ def links_of(body: str, front: Mapping[str, Value]) -> tuple[Link, ...]:
 def spots(text: str) -> Iterator[Spot]:
     """The links of a text without front matter, with their places."""
     last = max(text.rfind(sign) for sign in _SIGNS)
+    if last < 0:
+        return
     for start, end in _prose(text):
         if start > last:
             return
@@ -80,6 +82,8 @@ def as_url(path: str) -> str:
 def _property_links(value: Value) -> Iterator[Link]:
     """A text is a link if it is nothing else; lists and mappings are looked through."""
     if isinstance(value, str):
+        if "[" not in value:  # nearly all, and this is asked of every field of an index
+            return
         text = value.strip()
         wiki = _WIKI.fullmatch(text)
         spot = _wiki_spot(wiki, LinkKind.PROPERTY, 0) if wiki else None

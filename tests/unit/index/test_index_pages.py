@@ -65,6 +65,13 @@ def test_the_full_text_index_is_whole_after_many_changes(db: sqlite3.Connection,
     assert _matching(db, "walrus") == sorted(path for path in read(db, known_stats()))
 
 
+def test_of_two_rows_with_one_path_in_a_batch_the_later_counts(db: sqlite3.Connection, page_of: PageOf) -> None:
+    upsert_pages(db, [page_of("a.md", body="walrus"), page_of("b.md", body="other"), page_of("a.md", body="penguin")])
+
+    assert (_matching(db, "walrus"), _matching(db, "penguin")) == ([], ["a.md"])
+    assert check(db) == []
+
+
 def test_the_same_pages_in_another_order_with_detours_give_the_same_dump(
     db: sqlite3.Connection, page_of: PageOf
 ) -> None:
