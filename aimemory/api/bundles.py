@@ -111,10 +111,10 @@ class Bundles:
             if record is not None and record.may_replace(page_version(texts[own].encode("utf-8"))):
                 given_way[inside.pop(own)] = "nobody wrote in it, and an imported page is the project's in the bundle"
         places = {path: place for path, place in inside.items() if path not in wanted}
-        taken = set(places.values())
+        taken = set(inside.values())
         for path, place in sorted(wanted.items()):
             places[path] = inside[path] if place in taken else place
-            taken.add(places[path])
+            taken.add(place)
         return places, given_way
 
     # -- in ----------------------------------------------------------------------------------------------------------

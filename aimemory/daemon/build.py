@@ -207,7 +207,7 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         worker=worker, rejects=rejects, counters=counters, origins=Origins(processes),
         folders=folders, forgotten=forgotten, on_stored=on_stored,
     )  # fmt: skip
-    drain = Drain(data.spool, data.rejects, intake)
+    drain = Drain(data.spool, rejects, intake)
     composer = Composer(
         reader=reader, sessions=sessions, projects=projects, surveyor=surveyor, claims=claims,
         key=load_key(data.private / "fence"), title_of=title_of, clock=clock, home=config.home, actor=actor,

@@ -45,13 +45,17 @@ class SpoolJob:
 
     async def whole(self) -> None:
         """Until nothing that can be taken in is left."""
+        self.drain.try_all_again()
         while await self.drain.drain():
             pass
         await self._look()
 
     async def _look(self) -> None:
         rejects = await asyncio.to_thread(self.rejects.count)
-        self.state.spool = await asyncio.to_thread(self.drain.state) | {"rejects": rejects}
+        forced_out = await asyncio.to_thread(self.rejects.forced_out)
+        self.state.spool = await asyncio.to_thread(self.drain.state) | {
+            "rejects": rejects, "rejects_forced_out": forced_out
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,11 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         found += [f"{where}: {problem}" for problem in problems]
     if state.spool.get("dropped"):
         found.append(f"The spool was full: events were given up ({state.spool['dropped']}).")
+    if (unread := state.spool.get("unread")) and unread["files"]:
+        found.append(
+            f"{unread['files']:,} files in the spool can't be taken in, the first {unread['first']}: {unread['why']}. "
+            "They stay, and are tried again each minute; make them readable, or remove them."
+        )
     for pulse in state.pulses.values():
         told = pulse.name == "watcher" and parts.watcher.problem  # above, and not twice
         if pulse.error and not told and pulse.error_ns > pulse.beat_ns - _STUCK_NS:

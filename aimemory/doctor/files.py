@@ -9,11 +9,14 @@ from pathlib import Path
 from aimemory.datadir import DataDir
 from aimemory.doctor.finding import Finding, Level, Situation
 from aimemory.doctor.launchers import check_launchers
+from aimemory.model.spool import MAX_FILE_BYTES
 from aimemory.upkeep.disk import measure, size_text
 
 _MIN_FREE = 500 << 20
 _MIN_FREE_INODES = 10_000
 _OLD_SPOOL_NS = 300_000_000_000
+_LOOKED = 5_000
+_LAST_BYTES = 64 << 10
 
 
 def check_files(situation: Situation) -> Iterator[Finding]:
@@ -146,6 +149,25 @@ def _spool(data: DataDir, situation: Situation) -> Iterator[Finding]:
         yield Finding("files.spool", Level.NOTE, f"{len(waiting)} events wait in the spool.", str(data.spool))
     else:
         yield Finding("files.spool", Level.OK, "No event waits in the spool.")
+    stuck = [(path, why) for path in waiting[:_LOOKED] if (why := _unreadable(path))]
+    if stuck:
+        yield Finding(
+            "files.spool.unread", Level.WARNING, f"{len(stuck):,} files in the spool can't be read as events.",
+            f"{stuck[0][0]}: {stuck[0][1]}", fix=f"Make them yours and readable, or remove them: {data.spool}",
+        )  # fmt: skip
+
+
+def _unreadable(path: Path) -> str | None:
+    """Why a file of the spool can't be taken in, without reading it."""
+    try:
+        found = path.lstat()
+    except OSError:  # delivered meanwhile
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return "it is no regular file"
+    if found.st_size > MAX_FILE_BYTES:
+        return f"it has {found.st_size:,} bytes, which no event has"
+    return None if os.access(path, os.R_OK) else "no permission"
 
 
 def _written(path: Path) -> int:
@@ -156,7 +178,7 @@ def _written(path: Path) -> int:
 
 
 def _rejects(data: DataDir) -> Iterator[Finding]:
-    files = sorted(data.rejects.glob("*")) if data.rejects.is_dir() else []
+    files = sorted(path for path in data.rejects.glob("*") if path.name[0] != ".") if data.rejects.is_dir() else []
     if not files:
         return
     yield Finding(
@@ -166,8 +188,13 @@ def _rejects(data: DataDir) -> Iterator[Finding]:
 
 
 def _reason(path: Path) -> str:
+    """What the newest line says; of a file that may be anything."""
+    if not path.is_file():
+        return "see there"
     try:
-        found = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _LAST_BYTES))
+            found = json.loads(file.read(_LAST_BYTES).decode("utf-8").splitlines()[-1])
     except (OSError, ValueError, IndexError):
         return "see there"
     return str(found.get("reason", "see there")) if isinstance(found, dict) else "see there"

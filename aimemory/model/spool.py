@@ -6,11 +6,16 @@ Content is sanitised by whoever builds a `SpoolFile`.
 """
 
 import json
+import os
+import stat
 from collections.abc import Iterable, Mapping
 
 from aimemory.errors import Damaged
 
 SPOOL_VERSION = 1
+
+MAX_FILE_BYTES = 64 << 20
+"""No event of ours takes more: a payload of 10 MiB, each character of it escaped."""
 
 DROPPED_FILE = ".dropped"
 """Below the spool: JSON object, kind → number of events that the bound forced out or that could not be kept."""
@@ -130,6 +135,22 @@ def serialise(entry: SpoolFile) -> bytes:
     if entry.status is not None:
         data["status"] = entry.status
     return json.dumps(data, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def read(path: str) -> SpoolFile:
+    """The event in a file of the spool, whatever lies there: never waits, and never reads more than an event can be.
+
+    Raises Damaged for what is no event, now or ever; OSError for what can't be read just now, or is gone.
+    """
+    name = path.rpartition("/")[2]
+    found = os.lstat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise Damaged(f"{name} in the spool is no regular file. Look at it and delete it.")
+    if found.st_size > MAX_FILE_BYTES:
+        raise Damaged(f"{name} in the spool has {found.st_size:,} bytes, which is no event. Look at it and delete it.")
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb") as file:  # noqa: PTH123 -- a descriptor
+        return parse(file.read(MAX_FILE_BYTES + 1), name)
 
 
 def parse(content: bytes, name: str) -> SpoolFile:

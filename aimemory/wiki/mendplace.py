@@ -53,26 +53,32 @@ def finish_cut_off(root: Path, backups: Path) -> list[str]:
     said = []
     for building in left_by_a_kill(backups):
         aside, git_dir = building.with_name(building.name.removesuffix(_BUILDING)), root / ".git"
-        try:
-            built = (building / _MARK).read_text(encoding="ascii")
-        except OSError:  # it was still being built
-            built = None
         left = building / ".git"
-        is_sound = left.is_dir() and (built is None or built == str(left.stat().st_ino))
         done = f"the repository of {root} is a sound one, and the broken one lies whole in {aside}."
-        if is_sound and built is not None and aside.exists() and not git_dir.exists():
-            left.rename(git_dir)
-            said.append(f"A mending of the wiki's repository that was cut off is finished: {done}")
-        elif is_sound and not git_dir.exists():
-            continue  # the wiki itself is away: nothing is thrown away then
-        elif is_sound:
-            said.append(f"A mending of {root} was cut off before anything had changed; what it had begun is removed.")
-        else:
+        finished = f"A mending of the wiki's repository that was cut off is finished: {done}"
+        if not _holds_the_sound_one(building):
             if left.exists():
                 left.rename(aside)
-            said.append(f"A mending of the wiki's repository that was cut off is finished: {done}")
+            said.append(finished)
+        elif git_dir.exists():
+            said.append(f"A mending of {root} was cut off before anything had changed; what it had begun is removed.")
+        elif aside.exists() and (building / _MARK).exists():
+            left.rename(git_dir)
+            said.append(finished)
+        else:
+            continue  # the wiki itself is away: nothing is thrown away then
         _finish(building, git_dir)
     return said
+
+
+def _holds_the_sound_one(building: Path) -> bool:
+    """Whether the two have not changed places yet; a sound one that isn't marked is still half built."""
+    try:
+        built = (building / _MARK).read_text(encoding="ascii")
+    except OSError:
+        return True
+    left = building / ".git"
+    return left.is_dir() and built == str(left.stat().st_ino)
 
 
 def _finish(building: Path, git_dir: Path) -> None:

@@ -29,6 +29,7 @@ async def memory(tmp_path, **settings):
     parts = build(config, [], clock)
     parts.journal.open()
     await parts.projector.open()
+    await parts.dedupe.prime(config.data.journal, 0, lambda line: None)  # events wait for it
     await parts.projects.load()
     tasks = [asyncio.create_task(run(TaskPulse("x"))) for run in (parts.projector.run, parts.committer.run)]
     try:

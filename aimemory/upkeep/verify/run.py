@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from aimemory.datadir import DataDir
 from aimemory.errors import Damaged, NotFound
-from aimemory.model.spool import DROPPED_FILE, REJECTED_FILE, name_kind, parse
+from aimemory.model.spool import DROPPED_FILE, REJECTED_FILE, name_kind, read
 from aimemory.upkeep.backup.archive import Progress
 from aimemory.upkeep.verify.findings import Findings
 from aimemory.upkeep.verify.index import check_index
@@ -44,7 +44,7 @@ def _check_spool(data: DataDir, findings: Findings) -> None:
             continue
         findings.counts["spooled"] += 1
         try:
-            parse(path.read_bytes(), path.name)
+            read(str(path))
         except FileNotFoundError:  # drained meanwhile
             continue
         except Damaged as error:
