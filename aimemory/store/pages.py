@@ -177,7 +177,7 @@ class Pages:
                 if self._stands(path, expected) == page_version(raw.value):
                     unconfirmed.append(error)  # it was replaced, and then the disk refused to say that this lasts
                     return page_version(raw.value)
-                append(self._withdrawal(path, announced, actor))
+                append(self._taken_back(path, announced, expected, actor))
                 raise Unavailable(f"{path} can't be written: {error.strerror}. It is as it was.") from error
 
         unconfirmed: list[OSError] = []
@@ -217,7 +217,7 @@ class Pages:
                 if self._stands(path, expected) is None:
                     unconfirmed.append(error)
                     return
-                append(self._withdrawal(path, announced, actor))
+                append(self._taken_back(path, announced, expected, actor))
                 raise Unavailable(f"{path} can't be deleted: {error.strerror}. It is as it was.") from error
 
         async with self._taking:  # else a look may see the file gone first, and call that a deletion by hand
@@ -471,6 +471,14 @@ class Pages:
                 )
             ),
         )
+
+    def _taken_back(self, path: str, announced: Seq, stood: Version | None, actor: Actor) -> Record:
+        """After a failure of the disk: takes a line back; where it can't be told what lies there, lets both count."""
+        try:
+            self._files.version(path)
+        except (OSError, UserError):
+            return self._line("add", path, stood, actor)
+        return self._withdrawal(path, announced, actor)
 
     def _withdrawal(self, path: str, announced: Seq, actor: Actor) -> Record:
         """Takes a line back whose write or deletion was refused: it is in no history, and what stood before counts."""
