@@ -285,6 +285,8 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from_without_he
         assert refused and acknowledged + refused == 60
         page = daemon.request("POST", "/api/v1/page", {"title": "t", "body": "b" * 5000, "project": "_unfiled"})[0]
         assert page == 503
+        tries = projector(daemon)["failures"]
+        daemon.wait(lambda: projector(daemon)["failures"] > tries + 2, "the index is tried without a new line too")
 
         filler.unlink()
 
@@ -294,6 +296,10 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from_without_he
         daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "git catches up by itself")
     finally:
         daemon.close()
+
+
+def projector(daemon):
+    return next(task for task in daemon.status()["tasks"] if task["name"] == "projector")
 
 
 def test_a_wiki_that_is_moved_away_is_an_accident_however_few_pages_it_had(daemon):

@@ -108,6 +108,15 @@ def test_other_bytes_than_the_manifest_says_are_named_with_the_file(tmp_path, in
 
 
 @pytest.mark.promise("P2.33")
+def test_an_archive_that_ends_well_but_without_its_manifest_is_refused(tmp_path, into):
+    head = json.dumps({"format": FORMAT}).encode()
+    cut = raw_tar(tmp_path / "a.tar.gz", [(HEAD_FILE, head), ("wiki/a.md", b"x")])
+
+    with pytest.raises(Damaged, match=r"a\.tar\.gz is cut off: its last part is missing"):
+        extract(cut, into, quiet)
+
+
+@pytest.mark.promise("P2.33")
 def test_files_that_are_missing_or_too_many_are_named(tmp_path, into):
     honest = pack(tmp_path / "a.tar.gz", [("wiki/a.md", b"x")])
     manifest = extract(honest, into, quiet)
