@@ -204,6 +204,7 @@ def test_an_agent_can_ask_and_nothing_is_changed_by_it(connected):
     connected.cli("off", str(connected.home / "quiet"))
     (connected.home / "quiet").mkdir()
     connected.data.root.chmod(0o755)
+    connected.wait(lambda: not list(connected.data.deeds.glob("*.json")), "what the command line did is told")
     lines = len(connected.lines())
     with replaced(connected.data.token_file, "x" * 43), Agent(connected, connected.home / "quiet", "s") as agent:
         told = agent.tool("memory_doctor").splitlines()
