@@ -1,4 +1,17 @@
-"""Pages of an invented project, and what people type to find them. Written for this test."""
+"""Pages of invented projects, and what people type to find them. Written for this test.
+
+More of both lie beside it as text: `golden_pages.txt` (name | title | text) and `golden_queries.txt` (query => name).
+The queries were written as somebody would ask who has forgotten how the page says it.
+"""
+
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+def _rows(name: str, separator: str) -> list[list[str]]:
+    return [line.split(separator) for line in (_HERE / name).read_text(encoding="utf-8").splitlines()]
+
 
 PAGES: dict[str, tuple[str, str]] = {
     "timeout": ("Why the HTTP timeout is 30 seconds", "The upstream billing API answers slowly at month end. With 10 seconds a third of the invoices failed, so src/net/http_client.py waits 30."),
@@ -33,7 +46,10 @@ PAGES: dict[str, tuple[str, str]] = {
     "logs": ("Logs must not contain card numbers", "mask_card() in logging/filters.py replaces all but the last four digits before anything is written."),
 }  # fmt: skip
 
+PAGES |= {name: (title, text) for name, title, text in _rows("golden_pages.txt", " | ")}
+
 QUERIES: tuple[tuple[str, str], ...] = (
+    *((query, name) for query, name in _rows("golden_queries.txt", " => ")),
     ("http timeout", "timeout"), ("why do we wait 30 seconds", "timeout"), ("http_client.py", "timeout"),
     ("backoff jitter", "retry"), ("what happens on a 503", "retry"), ("429", "retry"),
     ("max_pool_size", "pool"), ("how many database connections", "pool"), ("postgres pool", "pool"),

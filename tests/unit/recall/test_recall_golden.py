@@ -1,4 +1,4 @@
-"""A store of 30 hand-written pages and 72 queries as people type them, beside plain full text as the floor."""
+"""A store of 275 hand-written pages and 214 queries as people type them, beside plain full text as the floor."""
 
 import re
 import sqlite3
@@ -11,8 +11,9 @@ from aimemory.index.read import read
 from aimemory.recall.answer import Request, search
 from aimemory.recall.words import STOP_WORDS
 
-FIRST, AMONG_FIVE = 0.93, 1.0
-"""Parts of the queries whose page is first, and among the first five; measured .972 and 1.0."""
+FIRST, AMONG_FIVE = 0.85, 0.95
+"""Parts of the queries whose page is first, and among the first five; measured .869 and .963, plain full text .762 and
+.860."""
 
 
 def _plain(text: str) -> list[str]:
@@ -50,7 +51,7 @@ def test_search_finds_what_people_type_and_is_better_than_plain_full_text(store:
     missed = [(text, found[:2]) for (text, wanted), found in zip(QUERIES, ours, strict=True) if found[:1] != [wanted]]
     plain = _parts([_plain(text) for text, _ in QUERIES])
 
-    assert len(QUERIES) >= 60
+    assert len(PAGES) >= 270 and len(QUERIES) >= 200
     first, five = _parts(ours)
     assert (first >= FIRST, five >= AMONG_FIVE) == (True, True), (first, five, missed)
     assert first > plain[0] and five > plain[1]
