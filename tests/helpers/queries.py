@@ -77,8 +77,8 @@ NOTHING = (
 """No words: the answer is the newest pages."""
 
 ODD = (
-    "a AND", "AND NOT x", "to be or not to be", "the and or", "a\x00b", "\x00", "\ud800 lone", "\udfff", "x" * 10_000,
-    "飞" * 10_000, "word " * 2_000, '"' * 10_000, "-" * 10_000, "(" * 10_000, "a-b." * 2_500, '"a b" -c ' * 1_000, "é" * 10_000,
+    "a AND", "AND NOT x", "a NEAR b", "OR OR", "to be or not to be", "the and or", "a\x00b", "\x00", "\ud800 lone", "\udfff", "x" * 10_000,
+    "飞" * 10_000, "word " * 2_000, " ".join(f"page{n}" for n in range(1_000, 2_100)), '"' * 10_000, "-" * 10_000, "(" * 10_000, "a-b." * 2_500, '"a b" -c ' * 1_000, "é" * 10_000,
     "{paths} : x", "page_fts MATCH 'x'", "'; drop table page; --", "%_%", "?1 ?2 :a @b $c", "\u202eabc\u202c", "🦓" * 5_000,
     "\x1b[31mred", "<script>alert(1)</script>", "ก" * 10_000, "ｱ" * 3_000, "\u0301" * 3_000, "١٢٣", "½", "ﬁ", "Ω≈ç√∫",
 )  # fmt: skip
