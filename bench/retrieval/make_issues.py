@@ -16,6 +16,7 @@ import hashlib
 import json
 import re
 import subprocess
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,8 @@ def commits(repository: Path, most: int, changelog: str) -> Iterator[dict[str, A
             lines.append(line)
         if lines:
             yield _commit("".join(lines))
+    if process.returncode:
+        print("git gave up before the end: the history behind is left out", file=sys.stderr)
 
 
 def _commit(text: str) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The retrieval sets, read from a folder that is given: documents, queries, and which documents answer each.
 
-    ansible, git        DIR/<name>-docs-*.jsonl: id, date, title, body, paths[], idents[]
+    HISTORIES           DIR/<name>-docs-*.jsonl: id, date, title, body, paths[], idents[]
                         DIR/<name>-queries-*.jsonl: id, query, relevant[]
     locomo              DIR/locomo-docs-*.jsonl: conv, session, when, turns[{id, speaker, text}]
                         DIR/locomo-queries-*.jsonl: conv, query, turns[], sessions[]
 
-LoCoMo is two tasks, sessions as pages and turns as recorded events, with one index per conversation.
+redmine, hibernate are made by `make_issues.py`; zh, ja, ko, en by `make_headings.py`. LoCoMo is two tasks, sessions as
+pages and turns as recorded events, with one index per conversation.
 """
 
 import json
