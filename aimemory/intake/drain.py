@@ -85,8 +85,11 @@ class Drain:
                 await self._set_aside(path)
                 continue
             points.reached("spool.stored")
-            await asyncio.to_thread(path.unlink, missing_ok=True)
             settled += 1
+            try:
+                await asyncio.to_thread(path.unlink, missing_ok=True)
+            except OSError as error:  # known by its key, it is stored once all the same
+                self._stays(name, _UNREAD_S, f"its event is stored, but it can't be removed: {error.strerror}")
             if pulse is not None:
                 pulse.beat(last=f"{settled} events from the spool")
         if refused:

@@ -1,6 +1,7 @@
 """What lies in the spool and can't be read, or is no event: it keeps nothing back, costs little, and is named."""
 
 import os
+from pathlib import Path
 
 import pytest
 from inside import memory
@@ -11,6 +12,7 @@ from aimemory.doctor.situation import look
 from aimemory.errors import Unavailable
 from aimemory.intake import drain as drain_module
 from aimemory.intake import rejects as rejects_module
+from aimemory.journal.replay import replay
 from aimemory.model.spool import MAX_FILE_BYTES, SpoolFile, file_name, serialise
 
 pytestmark = pytest.mark.anyio
@@ -121,6 +123,27 @@ async def test_what_can_not_even_be_moved_stays_and_is_named(tmp_path, monkeypat
         assert spooled(parts) == {broken.name} and parts.drain.state()["unread"]["first"] == str(broken)
 
 
+async def test_a_file_that_can_not_be_removed_is_taken_in_once_and_keeps_no_other_back(tmp_path, monkeypatch):
+    async with memory(tmp_path) as (parts, _):
+        spool = parts.config.data.spool
+        first = put(spool, 1)
+        put(spool, 2)
+        unlink = Path.unlink
+
+        def refuse(path, missing_ok=False):
+            if path == first:
+                raise PermissionError(13, "Permission denied")
+            unlink(path, missing_ok=missing_ok)
+
+        with monkeypatch.context() as during:
+            during.setattr(Path, "unlink", refuse)
+            assert await parts.drain.drain() == 2
+        assert spooled(parts) == {first.name} and "can't be removed" in parts.drain.state()["unread"]["why"]
+        parts.drain.try_all_again()
+        await parts.drain.drain()
+        assert spooled(parts) == set() and sum(line.type == "observation" for line in _lines(parts)) == 2
+
+
 async def test_events_that_are_refused_again_and_again_keep_no_other_back(tmp_path, monkeypatch):
     """As those of a directory on a share that is dead."""
     async with memory(tmp_path) as (parts, _):
@@ -144,6 +167,4 @@ async def test_events_that_are_refused_again_and_again_keep_no_other_back(tmp_pa
 
 
 def _lines(parts):
-    from aimemory.journal.replay import replay
-
     return list(replay(parts.config.data.journal))
