@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 
 from aimemory.index.words import SPACELESS, WORD, camel_parts, fold, pairs, signs
 from aimemory.recall.grammar import fillers
-from aimemory.recall.words import STOP_WORDS, says_something, stem_start
+from aimemory.recall.words import function_words, says_something, stem_start
 
 MAX_TERMS = 96
 _MAX_CHARS = 20_000
@@ -108,7 +108,7 @@ def _is_typed(text: str, beside_quotes: str) -> bool:
         len(text) <= _TYPED_CHARS
         and "\n" not in text
         and len(words) <= _TYPED_WORDS
-        and not any(word in STOP_WORDS for word in words)
+        and function_words(words).isdisjoint(words)
     )
 
 
@@ -193,7 +193,8 @@ def _terms(text: str) -> tuple[Term, ...]:
         if len(found) > 4 * MAX_TERMS:
             break
     found += _signs(text)
-    saying = [term for term in found if not term.is_filler and (not term.start or says_something(term.start))]
+    none = function_words(term.start for term in found)
+    saying = [term for term in found if not term.is_filler and (not term.start or says_something(term.start, none))]
     return _different(_stemmed(term) for term in saying or found)
 
 
@@ -201,7 +202,9 @@ def _pairs(text: str) -> tuple[str, ...]:
     """Every two neighbouring words, unless both are function words; of runs without spaces every three characters."""
     pairs_: dict[str, None] = {}
     before = ""
-    for word in WORD.findall(unicodedata.normalize("NFKC", text)):
+    words = WORD.findall(unicodedata.normalize("NFKC", text))
+    none = function_words(fold(word) for word in words)
+    for word in words:
         if len(pairs_) >= _MAX_PAIRS:
             break
         if runs := SPACELESS.findall(word):
@@ -211,7 +214,7 @@ def _pairs(text: str) -> tuple[str, ...]:
                 pairs_.update((f"forms : {_quote(f'{a} {b}')}", None) for a, b in pairwise(pieces))
             continue
         word = fold(word)
-        if before and not (before in STOP_WORDS and word in STOP_WORDS):
+        if before and not (before in none and word in none):
             pairs_[_quote(f"{before} {word}")] = None
         before = word
     return tuple(pairs_)

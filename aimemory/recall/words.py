@@ -1,5 +1,7 @@
 """What recall knows about words: which say nothing, and how the start of a word is looked for in a text."""
 
+from collections.abc import Iterable
+
 _FUNCTION_WORDS = (
     "a an the of to in on at by for from with without and or but if then else is are was were be been being am do does"
     " did done has have had having it its this that these those there here as not no nor so than too very can could"
@@ -11,6 +13,27 @@ _FUNCTION_WORDS = (
 
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 """English function words: left out of a query unless it has nothing else."""
+
+_GERMAN = (
+    "der das dem ein eine einen einem einer eines und oder aber nicht kein keine wie wo warum wieso weshalb wann wer"
+    " welche welcher welches welchen ist sind wird werden wurde wurden haben hatte kann konnen konnte muss mussen soll"
+    " sollen sollte darf wir ich ihr mich mir uns unser unsere fur auf aus bei beim vom zu zum zur nach vor uber unter"
+    " durch gegen ohne zwischen wenn weil dass damit dann noch nur auch schon immer wieder sich"
+)
+_ALSO_GERMAN = "die was war waren hat habe man am an in so es er sie bis da als ob um mit des den von im ins"
+_ONLY_GERMAN = frozenset(_GERMAN.split())
+_ALL_GERMAN = _ONLY_GERMAN.union(_ALSO_GERMAN.split())
+_IS_GERMAN = 2
+
+
+def function_words(words: Iterable[str]) -> frozenset[str]:
+    """The words of a text that say nothing, by its language. words: of the text, folded.
+
+    English ones always; German ones where two stand in it that are nothing else, as `die`, `mit` and `man` are.
+    """
+    german = _ONLY_GERMAN.intersection(words)
+    return STOP_WORDS if len(german) < _IS_GERMAN else STOP_WORDS | _ALL_GERMAN
+
 
 _ENDINGS = (
     "ations",
@@ -34,9 +57,9 @@ _DOUBLED = frozenset("bdgmnprt")
 _STEM_CHARS = 3
 
 
-def says_something(word: str) -> bool:
+def says_something(word: str, functional: frozenset[str] = STOP_WORDS) -> bool:
     """Neither a function word nor a single letter; single digits count, as in version numbers."""
-    return word not in STOP_WORDS and (len(word) > 1 or word.isdigit() or not word.isascii())
+    return word not in functional and (len(word) > 1 or word.isdigit() or not word.isascii())
 
 
 def stem_start(word: str) -> str:

@@ -52,6 +52,26 @@ def test_function_words_are_left_out_unless_there_is_nothing_else() -> None:
     assert [t.shown for t in parse("to be or not to be").terms] == ["to", "be", "or", "not"]
 
 
+def test_a_german_question_is_told_by_two_of_its_words() -> None:
+    asked = parse("Wie lange ist der Token für die Schnittstelle gültig?")
+    assert [t.shown for t in asked.terms] == ["lange", "token", "schnittstelle", "gultig"]
+    assert [t.shown for t in parse("die war file").terms] == ["die", "war", "file"]
+    assert [t.shown for t in parse("the man page of im").terms] == ["man", "page", "im"]
+    assert [t.shown for t in parse("wie und wo").terms] == ["wie", "und", "wo"]
+
+
+def test_a_german_question_finds_its_page_among_german_pages_that_share_its_grammar(store, paths) -> None:  # type: ignore[no-untyped-def]
+    for number in range(20):
+        store.page(f"english-{number}.md", "The interface sends orders to the warehouse every ten minutes.")
+    store.page(
+        "grammar.md",
+        "Wie der Lauf für die Konten ist: der Beginn ist um zehn, und der Lauf ist für die Konten wie immer.",
+    )
+    store.page("token.md", "Token laufen nach fünfzehn Minuten ab.")
+
+    assert paths("Wie lange ist der Token für die Konsole gültig?")[0] == "token.md"
+
+
 @pytest.mark.parametrize("text", ["-Wall", "--flag", "-38.101", "ADR-016", "rm -rf", "gcc -fno-strict", "a -", "-x"])
 def test_hyphens_that_belong_to_a_word_exclude_nothing(text: str) -> None:
     assert parse(text).excluded == () and not parse(text).is_empty
