@@ -55,7 +55,7 @@ def test_a_text_that_names_folders_breaks_nothing_that_is_called_so(daemon, shop
     is_right(daemon)
 
 
-@pytest.mark.promise("P10.232")
+@pytest.mark.promise("P10.232", "P10.239")
 def test_listings_and_their_past_versions_lose_what_is_forgotten_and_go_on(tmp_path):
     daemon = Daemon(tmp_path, wiki_listing_seconds=1)
     try:
@@ -67,8 +67,10 @@ def test_listings_and_their_past_versions_lose_what_is_forgotten_and_go_on(tmp_p
         daemon.wait(lambda: index.exists() and {"amaryllis", "begonia"} <= words(index), "the listing")
         committed(daemon)
 
+        assert "begonia" in corrected(daemon)
         assert forget(daemon, "session", session, history=True)["found"] == {} and not holds(daemon)
         assert forget(daemon, "page", page["path"], history=True)["found"] == {} and not holds(daemon, "begonia")
+        assert "begonia" not in corrected(daemon)
         write(daemon, "The crocus", "short\n")
         daemon.wait(lambda: "crocus" in words(index), "the listing goes on")
         forget(daemon, "text", "crocus", history=True)
@@ -78,6 +80,12 @@ def test_listings_and_their_past_versions_lose_what_is_forgotten_and_go_on(tmp_p
         is_right(daemon)
     finally:
         daemon.close()
+
+
+def corrected(daemon):
+    """What a search for a misspelt word says."""
+    daemon.level()
+    return json.dumps(daemon.post("/api/v1/search", {"query": "begonja", "project": "*"}))
 
 
 def words(path):

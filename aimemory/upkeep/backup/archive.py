@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import stat
 import tarfile
 import zlib
@@ -34,6 +35,9 @@ _LEVEL = 4
 """gzip's own scale: four fifths of what level 6 saves, in half its time."""
 _CHUNK = 1 << 20
 _NAMED = 5
+_MANIFEST_BYTES = 1 << 29
+_RESERVE_BYTES = 16 << 20
+"""Left free when an archive is written out, or a fiftieth of a small disk."""
 _EVERY = 50
 
 
@@ -153,6 +157,7 @@ def extract(archive: Path, into: Path, progress: Progress) -> Manifest:
                 _take(archive, tar, member, into, found)
             if number % _EVERY == 0:
                 progress("files", number)
+                _check_room(archive, into, 0)
     if manifest is None:
         raise Damaged(f"{archive} is cut off: its last part is missing. Use another backup.")
     _compare(archive, manifest, found)
@@ -168,8 +173,9 @@ def _opened(archive: Path) -> Iterator[tarfile.TarFile]:
         with gzip.open(archive, "rb") as zipped:
             with tarfile.open(fileobj=zipped, mode="r|", errorlevel=1) as tar:
                 yield tar
-            while zipped.read(_CHUNK):
-                pass
+            while raw := zipped.read(_CHUNK):
+                if raw.strip(b"\0"):
+                    raise Damaged(f"{archive} holds something behind its end. It was changed; use another backup.")
     except (EOFError, zlib.error, gzip.BadGzipFile, tarfile.TarError) as error:
         raise Damaged(f"{archive} is cut off or damaged ({type(error).__name__}). Use another backup.") from error
 
@@ -177,10 +183,10 @@ def _opened(archive: Path) -> Iterator[tarfile.TarFile]:
 def _check_format(archive: Path, member: tarfile.TarInfo, tar: tarfile.TarFile) -> None:
     try:
         said = json.loads(_read(tar, member)) if member.name == HEAD_FILE and member.isreg() else None
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
     number = said.get("format") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or type(number) is not int:
+    if not isinstance(said, dict) or type(number) is not int or number < 1:
         raise Damaged(f"{archive} is no backup of aimemory: it does not begin with {HEAD_FILE}.")
     if number > FORMAT:
         raise UserError(
@@ -190,18 +196,44 @@ def _check_format(archive: Path, member: tarfile.TarInfo, tar: tarfile.TarFile) 
 
 
 def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """One that is read into memory; what is larger than any of ours reads as nothing."""
     file = tar.extractfile(member)
-    return file.read() if file is not None else b""
+    return file.read() if file is not None and member.size <= _MANIFEST_BYTES else b""
 
 
 def _manifest(archive: Path, raw: bytes) -> Manifest:
     try:
         said: dict[str, Any] = json.loads(raw)
         known = {one.name for one in fields(Manifest)}
-        files = {name: FileFact(f["size"], f["sha256"], f["mtime_ns"]) for name, f in said["files"].items()}
-        return Manifest(**{k: v for k, v in said.items() if k in known} | {"files": files})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        files = {name: FileFact(f["size"], f["sha256"], int(f["mtime_ns"])) for name, f in said["files"].items()}
+        made = Manifest(**{k: v for k, v in said.items() if k in known} | {"files": files})
+        _check_kinds(made)
+        return made
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"{archive}: its manifest can't be read ({type(error).__name__}). Use another backup.") from error
+
+
+def _check_kinds(manifest: Manifest) -> None:
+    """Raises TypeError for what is not of the kind that `Manifest` says; others work with it unasked."""
+    texts = (manifest.made_at, manifest.version, manifest.user, manifest.machine)
+    optional = (manifest.branch, manifest.config_from)
+    counts = [manifest.seq, *(manifest.counts[name] for name in ("pages", "lines", "files", "bytes"))]
+    if (
+        not all(isinstance(one, str) for one in (*texts, *manifest.skipped))
+        or not all(one is None or isinstance(one, str) for one in optional)
+        or not all(type(one) is int for one in counts)
+        or not isinstance(manifest.skipped, list)
+    ):
+        raise TypeError
+
+
+def _check_room(archive: Path, into: Path, size: int) -> None:
+    """Raises Unavailable before the disk is full, which would take it from whoever else writes there."""
+    disk = shutil.disk_usage(into)
+    if size > disk.free - min(_RESERVE_BYTES, disk.total // 50):
+        raise Unavailable(
+            f"{archive} holds more than there is room for ({disk.free / 1e6:,.1f} MB). Make room or name another place."
+        )
 
 
 def _take(archive: Path, tar: tarfile.TarFile, member: tarfile.TarInfo, into: Path, found: dict[str, FileFact]) -> None:
@@ -213,6 +245,8 @@ def _take(archive: Path, tar: tarfile.TarFile, member: tarfile.TarInfo, into: Pa
         if member.isdir():
             _make_folder(target)
             return
+        if member.size > _CHUNK:
+            _check_room(archive, into, member.size)
         _make_folder(target.parent)
         target.unlink(missing_ok=True)  # a page that changed during the backup: the later one counts
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)

@@ -102,7 +102,8 @@ def _alone(target: Path) -> Iterator[None]:
             yield
     except AlreadyRunning as error:
         raise Unavailable(
-            f"A daemon works in {target} (process {error.pid}). Stop it with `aimemory down`, then restore."
+            f"A daemon, or another restore, works in {target} (process {error.pid}). Stop it with `aimemory down`, "
+            "then restore."
         ) from None
 
 

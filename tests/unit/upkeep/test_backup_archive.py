@@ -3,15 +3,19 @@
 import gzip
 import io
 import json
+import shutil
 import tarfile
 from contextlib import closing
 
 import pytest
 
 from aimemory.datadir import DataDir
-from aimemory.errors import Damaged, UserError
+from aimemory.errors import Damaged, Unavailable, UserError
+from aimemory.upkeep.backup import archive as archive_format
 from aimemory.upkeep.backup.archive import FORMAT, HEAD_FILE, MANIFEST_FILE, Manifest, Moved, Writer, extract
 from aimemory.upkeep.backup.contents import DERIVED, SECRET, is_derived, walk
+
+NONE = {"files": 0, "bytes": 0, "pages": 0, "lines": 0, "segments": 0}
 
 
 def quiet(step, count):
@@ -26,7 +30,7 @@ def pack(path, packed, more=(), **changed):
             writer.add_bytes(name, content, sample)
         about = {
             "made_at": "2026-11-30T12:00:00+00:00", "version": "0", "user": "ada", "machine": "m", "seq": 0,
-            "branch": None, "with_secrets": False, "config_from": None, "counts": {}, "skipped": [],
+            "branch": None, "with_secrets": False, "config_from": None, "counts": NONE, "skipped": [],
             "files": dict(writer.files),
         } | changed  # fmt: skip
         for member in more:
@@ -228,3 +232,49 @@ def test_a_file_that_nobody_thought_of_is_kept_and_a_link_is_named(tmp_path):
 
     assert names == ["later", "later/store.json"]
     assert skipped == ["later/link"]
+
+
+@pytest.mark.promise("P2.33")
+@pytest.mark.parametrize(
+    "wrong", [{"counts": {}}, {"counts": None}, {"seq": "1"}, {"made_at": 5}, {"skipped": "abc"}, {"branch": 5},
+              {"files": {"a.md": 5}}, {"files": None}],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_of_other_kinds_is_damage_and_no_fault_of_ours(tmp_path, into, wrong):
+    good = pack(tmp_path / "a.tar.gz", [("a.md", b"one")])
+    with tarfile.open(good) as tar:
+        members = [(member.name, tar.extractfile(member).read()) for member in tar]
+    said = json.loads(members[-1][1]) | wrong
+
+    with pytest.raises(Damaged, match="its manifest can't be read"):
+        extract(
+            raw_tar(tmp_path / "b.tar.gz", [*members[:-1], (MANIFEST_FILE, json.dumps(said).encode())]), into, quiet
+        )
+
+
+@pytest.mark.promise("P2.33")
+def test_what_stands_behind_the_end_and_odd_heads_are_refused(tmp_path, into):
+    good = pack(tmp_path / "a.tar.gz", [("a.md", b"one")])
+    (tmp_path / "b.tar.gz").write_bytes(good.read_bytes() * 2)
+    with pytest.raises(Damaged, match="behind its end"):
+        extract(tmp_path / "b.tar.gz", into, quiet)
+    for number, head in enumerate((b'{"format": 0}', b'{"format": -1}', b"[" * 100_000, b'{"format": true}')):
+        with pytest.raises(Damaged, match="no backup of aimemory"):
+            extract(raw_tar(tmp_path / f"{number}.tar.gz", [(HEAD_FILE, head)]), into, quiet)
+
+
+@pytest.mark.promise("P2.230")
+def test_an_archive_that_is_larger_than_the_room_is_refused_before_the_disk_is_full(tmp_path, into, monkeypatch):
+    archive = pack(tmp_path / "a.tar.gz", [("a.md", b"one"), ("wiki/big.bin", b"\0" * (3 << 20))])
+    monkeypatch.setattr(
+        archive_format.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(1 << 40, 1, 18 << 20)
+    )
+
+    with pytest.raises(Unavailable, match="more than there is room for"):
+        extract(archive, into, quiet)
+
+    assert not (into / "wiki/big.bin").exists()
+    monkeypatch.undo()
+    for made in into.iterdir():
+        made.unlink()
+    assert extract(archive, into, quiet).seq == 0
