@@ -13,7 +13,7 @@ from functools import partial
 from aimemory import points
 from aimemory.errors import AimemoryError, Conflict, Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import WrittenRow, deleted, written
-from aimemory.index.pages import PageRow, assign_project, delete_pages, known_stats, stats_of, touch_pages, upsert_pages
+from aimemory.index.pages import PageRow, assign_project, delete_pages, stats_of, touch_pages, upsert_pages, walk_rows
 from aimemory.index.purges import accepted
 from aimemory.journal.lines import Record
 from aimemory.model.ids import ProjectId, Seq, Version, page_version
@@ -330,14 +330,12 @@ class Pages:
             if self._served >= mine:
                 return self.last
             asked = self._asked  # what is about to begin sees whatever any of these callers saw
-            known = await self._reader.read(known_stats())
-            found = await asyncio.to_thread(
-                scan, self._files.root, {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
-            )
+            known = await self._reader.read(walk_rows())
+            found = await asyncio.to_thread(lambda: scan(self._files.root, {row[0]: Stat(*row[1:]) for row in known}))
             self.last = Reconciled(problem=found.problem, nameless=found.nameless)
             if found.suspicious:
                 return self.last
-            if len(found.removed) == len(known) > 0 and await self._committer.has_lost(known):
+            if len(found.removed) == len(known) > 0 and await self._committer.has_lost([row[0] for row in known]):
                 text = f"{self._files.root} is empty and its repository is gone; {len(known)} pages stay in the index."
                 self.last = Reconciled(problem=f"{text} Is it unmounted or moved?")
                 return self.last
@@ -388,7 +386,7 @@ class Pages:
 
     async def commit_missing(self) -> int:
         """Queue for a commit what HEAD lacks: writes and deletions that a crash cut off, and hand edits, gated."""
-        paths = list(await self._reader.read(known_stats()))
+        paths = [row[0] for row in await self._reader.read(walk_rows())]
         missing = await self._committer.differing(paths)
         found: dict[str, tuple[bytes, Version]] = {}
         for path in missing:
