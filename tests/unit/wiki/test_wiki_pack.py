@@ -45,7 +45,7 @@ def folder(tmp_path):
 
 
 def objects(root):
-    return set(git(root, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objectsize)").split("\n"))
+    return set(git(root, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objectsize)").splitlines())
 
 
 def packs(root):
@@ -70,6 +70,33 @@ def test_loose_objects_become_packs_and_packs_one_and_all_stays_readable(repo, t
     commits(repo, 1, 99)
     assert git(root, "status", "--porcelain", "--untracked-files=no") is not None
     assert git(root, "fsck", "--full") == ""
+
+
+@pytest.mark.promise("P11.130")
+def test_few_loose_objects_stay_as_they_are(repo, tmp_path):
+    root = tmp_path / "wiki"
+    commits(repo, 1)
+    before = objects(root)
+
+    done = pack(root, at_least=100)
+
+    assert done.loose == 0 and done.left == len(before) and packs(root) == []
+
+
+@pytest.mark.promise("P11.131")
+def test_what_one_run_leaves_out_stays_where_it_is_until_its_turn(repo, tmp_path, monkeypatch):
+    root = tmp_path / "wiki"
+    commits(repo, 8)
+    before = objects(root)
+    monkeypatch.setattr(packing, "AT_ONCE", 10)
+
+    done = pack(root, at_least=1)
+
+    assert done.loose == 10 and done.left == len(before) - 10
+    assert objects(root) == before and git(root, "fsck", "--full") == ""
+    while pack(root, at_least=1).left:
+        assert objects(root) == before
+    assert objects(root) == before and loose_count(root) == 0
 
 
 @pytest.mark.promise("P11.131")
