@@ -135,3 +135,10 @@ def test_settings_come_back_from_the_file_that_the_daemon_writes(tmp_path):
         path.write_bytes(raw)
         assert read(str(path)) is None
     assert read(str(tmp_path / "none")) is None
+
+
+def test_a_card_number_within_a_script_without_spaces_goes():
+    rules = checked({"pii": ["card"]})
+
+    assert sanitize("カード番号4111111111111111です", rules).value == "カード番号[redacted:card]です"
+    assert sanitize("id4111111111111111 4111111111111111x", rules).value == "id4111111111111111 4111111111111111x"
