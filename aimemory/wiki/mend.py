@@ -148,7 +148,7 @@ def _build(root: Path, building: Path, aside: Path) -> Mended:
     old = root / ".git"
     head = head_of(old)
     branch = (head.ref or "refs/heads/main").removeprefix("refs/heads/")
-    pygit2.settings.enable_fsync_gitdir(True)
+    pygit2.settings.enable_fsync_gitdir(False)  # all of it is synced together in the end
     repo = pygit2.init_repository(str(building), initial_head=branch)
     try:
         new = building / ".git"
@@ -167,6 +167,7 @@ def _build(root: Path, building: Path, aside: Path) -> Mended:
                 repo.create_reference(name, oid, force=True)
             else:
                 left.append(name)
+        _git(new, "prune-packed", "-q")  # what was made one by one is in the packs that were taken
         rewritten = taking.rewritten if kept is not None else 0
         return Mended(aside, kept, commits, rewritten, tuple(taking.lost(kept)), tuple(left))
     finally:
@@ -224,9 +225,13 @@ class _Taking:
             if one.id == kept or self._salvage.stands_for_itself(one.id):
                 break
             if one.id not in self._salvage.rewritten:
-                yield f"{one.id[:12]} ({one.said})" if one.said else one.id[:12]
+                yield self._named(one.id, one.said)
                 left.discard(one.id)
-        yield from sorted(oid[:12] for oid in left)
+        yield from (self._named(oid, "") for oid in sorted(left))
+
+    def _named(self, oid: str, said: str) -> str:
+        about = f" ({said})" if said else ""
+        return f"{oid[:12]}{about}{' and what came before it' if oid in self._salvage.cut else ''}"
 
     def take(self, oid: str) -> bool:
         """One commit with all that is behind it, if every object of it is there as it was."""

@@ -17,7 +17,8 @@ _TREE, _GITLINK = b"40000", b"160000"
 
 
 class Salvage:
-    """rewritten: ids of commits that go on under new ones. left: ids of those that are left out."""
+    """rewritten: ids of commits that go on under new ones. left: ids of those that are left out. cut: those of them of
+    which nobody can tell what came before."""
 
     def __init__(
         self, repo: pygit2.Repository, old_objects: Path, *, before: Mapping[str, str], shallow: Collection[str],
@@ -35,6 +36,7 @@ class Salvage:
         self._now: dict[str, tuple[str, ...]] = {}
         self.rewritten: set[str] = set()
         self.left: set[str] = set()
+        self.cut: set[str] = set()
 
     def tip(self, oid: str) -> str | None:
         """What stands for this commit: itself, its copy, or the newest before it; None when nothing is whole."""
@@ -54,6 +56,7 @@ class Salvage:
                 self._place(one, raw, parents)
         if not self._now[oid]:
             self.left.clear()  # nothing is left out of a history that isn't gone on from
+            self.cut.clear()
             return None
         return self._now[oid][0]
 
@@ -71,6 +74,8 @@ class Salvage:
         if raw is None or not self._is_whole(named_in(raw)[0]):
             self.left.add(oid)
             self._now[oid] = now
+            if raw is None and not now:
+                self.cut.add(oid)
         elif list(now) == parents:
             self._now[oid] = (oid,)
         else:
