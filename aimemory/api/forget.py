@@ -91,12 +91,8 @@ class Forget:
         await self._history.level()
         found = await self._rescan.look()
         kinds = {place: dict(sorted(count.items())) for place, count in sorted(found.found.items())}
-        persons = {place: dict(sorted(count.items())) for place, count in sorted(found.persons.items())}
-        remains = [
-            f"{place} is your own: it stays as you typed it. Take the finding out of it, or acknowledge it with "
-            f"`aimemory rescan --accept {place.removeprefix('wiki/')}`."
-            for place in persons
-        ]
+        persons = {sanitize(place).value: dict(sorted(one.items())) for place, one in sorted(found.persons.items())}
+        remains = [_stays(place) for place in sorted(found.persons)]
         if found.commits and not history:
             remains.append(f"{found.commits} commits of git's history hold a finding. --history rewrites them.")
         if history and (known := self._remote_names()):
@@ -281,3 +277,13 @@ def _listed(names: Sequence[str]) -> str:
 
 def _named(found: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(found.items())[:_PLACES])
+
+
+def _stays(place: str) -> str:
+    clean = sanitize(place)
+    if clean.counts:
+        return f"{clean.value} is your own, and its name looks as if it held a secret: rename it."
+    return (
+        f"{place} is your own: it stays as you typed it. Take the finding out of it, or acknowledge it with "
+        f"`aimemory rescan --accept {place.removeprefix('wiki/')}`."
+    )

@@ -20,6 +20,7 @@ from aimemory.index.refile import moved_path, moved_since
 from aimemory.model.answers import Caller, Refiled
 from aimemory.model.ids import ProjectId
 from aimemory.model.scope import GLOBAL_FOLDER, UNFILED_FOLDER, Actor, Project
+from aimemory.privacy import sanitize
 from aimemory.project.identity import portable_name
 from aimemory.sessions.caller import CallerSessions
 from aimemory.sessions.named import session_named
@@ -30,6 +31,7 @@ from aimemory.store.refile import Refiling
 from aimemory.store.relink import Relinking
 
 _OURS = (UNFILED_FOLDER, GLOBAL_FOLDER)
+_SHOWN = 80
 
 
 class Refile:
@@ -61,6 +63,7 @@ class Refile:
         workspace, folder = self._free_name(found, name)
         new = f"{workspace}/{folder}"
         page = f"{found.path}/{found.folder}.md"
+        await asyncio.to_thread(self._refiling.check_free, found, new)
         for one in await self._reader.read(pages_titled(folder)):
             if one.path != page and PurePosixPath(one.path).stem == folder:
                 raise Conflict(f"A page is called {folder} already: {one.path}. Links by name would mean both.")
@@ -177,7 +180,10 @@ class Refile:
         workspace = workspace or project.workspace
         for part in (workspace, folder):
             if not part or part in _OURS or portable_name(part) != part:
-                raise UserError(f"{part[:80]!r} can't be a folder. {portable_name(part or name)!r} can.")
+                shown = part if len(part) <= _SHOWN else f"{part[:_SHOWN]}…"
+                raise UserError(f"{shown!r} can't be a folder. {portable_name(part or name)!r} can.")
+            if sanitize(part).counts:
+                raise UserError("That name looks as if it held a secret. Choose another.")
         if (workspace, folder) == (project.workspace, project.folder):
             raise UserError(f"It is called {project.path} already.")
         holder = self._projects.named(folder)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -20,6 +21,9 @@ from aimemory.errors import AimemoryError, Busy, Conflict, Damaged, Forbidden, N
 
 START_LIMIT_S = 20.0
 _POLL_S = 0.02
+_READING = ("/api/v1/search",)
+"""Asked with a body, and changes nothing."""
+_FOREIGN = "Something that is not aimemory answers on the daemon's socket."
 _ERRORS: Mapping[str, type[AimemoryError]] = {
     "UserError": UserError,
     "NotFound": NotFound,
@@ -56,9 +60,9 @@ class Client:
         return self._checked("POST", path, body)
 
     def lines(self, path: str, body: object) -> Iterator[Any]:
-        """The lines of a streamed answer, one JSON value each, as they come."""
+        """The lines of a streamed answer, one JSON value each, as they come. Raises Unavailable when it breaks off."""
         self.ensure_daemon()
-        with self._send("POST", path, body) as file:
+        with self._send("POST", path, body) as file, _answered(True):
             status, headers = _head(file)
             if status >= 400:
                 _raise(status, _body(file, headers))
@@ -74,8 +78,8 @@ class Client:
             return False
 
     def request(self, method: str, path: str, body: object = None) -> Answer:
-        """One request, without starting anything. Raises Unavailable when nobody of ours answers."""
-        with self._send(method, path, body) as file:
+        """One request, without starting anything. Raises Unavailable when nobody of ours answers, or only in part."""
+        with self._send(method, path, body) as file, _answered(method != "GET" and path not in _READING):
             status, headers = _head(file)
             return Answer(status, _body(file, headers))
 
@@ -160,29 +164,51 @@ def _with_query(path: str, query: Mapping[str, object]) -> str:
     return f"{path}?{urlencode(given, doseq=True, errors='surrogateescape')}" if given else path
 
 
-def _head(file: Any) -> tuple[int, dict[str, str]]:
+@contextmanager
+def _answered(changes: bool) -> Iterator[None]:
+    """Around reading an answer: one that doesn't come whole is Unavailable, and says what that means for a change."""
+    unknown = " What was asked for may be done or not: look before you ask again." if changes else ""
     try:
-        first = file.readline(65536).split(b" ", 2)
-        headers: dict[str, str] = {}
-        while (line := file.readline(65536)) not in (b"\r\n", b"\n", b""):
-            name, _, value = line.decode("latin-1").partition(":")
-            headers[name.strip().lower()] = value.strip()
-        if len(first) < 2 or "x-aimemory" not in headers:
-            raise Unavailable("Something that is not aimemory answers on the daemon's socket.")
-        return int(first[1]), headers
+        yield
+    except (EOFError, ConnectionError) as error:
+        raise Unavailable(f"The daemon went away before it had answered.{unknown}") from error
     except OSError as error:
-        raise Unavailable(f"The daemon did not answer in time: {error}.") from error
+        raise Unavailable(f"The daemon did not answer in time: {error}.{unknown}") from error
+
+
+def _head(file: Any) -> tuple[int, dict[str, str]]:
+    first = _line(file)
+    headers: dict[str, str] = {}
+    if not first.startswith(b"HTTP/"):
+        raise Unavailable(_FOREIGN)
+    while (line := _line(file)).strip():
+        name, _, value = line.decode("latin-1").partition(":")
+        headers[name.strip().lower()] = value.strip()
+    if "x-aimemory" not in headers:
+        raise Unavailable(_FOREIGN)
+    return int(first.split(b" ", 2)[1]), headers
+
+
+def _line(file: Any) -> bytes:
+    """Raises EOFError for a line that was cut off."""
+    found: bytes = file.readline(65536)
+    if not found.endswith(b"\n"):
+        raise EOFError if len(found) < 65536 else Unavailable(_FOREIGN)
+    return found
+
+
+def _exactly(file: Any, size: int) -> bytes:
+    found: bytes = file.read(size)
+    if len(found) < size:
+        raise EOFError
+    return found
 
 
 def _body(file: Any, headers: Mapping[str, str]) -> Any:
-    try:
-        raw = (
-            b"".join(_chunks(file, headers))
-            if "chunked" in headers.get("transfer-encoding", "")
-            else file.read(int(headers.get("content-length", "0")))
-        )
-    except OSError as error:
-        raise Unavailable(f"The daemon did not answer in time: {error}.") from error
+    if "chunked" in headers.get("transfer-encoding", ""):
+        raw = b"".join(_chunks(file, headers))
+    else:
+        raw = _exactly(file, int(headers.get("content-length", "0")))
     if headers.get("content-type", "").startswith("application/json"):
         return json.loads(raw) if raw else None
     return raw.decode("utf-8", "replace")
@@ -190,11 +216,14 @@ def _body(file: Any, headers: Mapping[str, str]) -> Any:
 
 def _chunks(file: Any, headers: Mapping[str, str]) -> Iterator[bytes]:
     if "chunked" not in headers.get("transfer-encoding", ""):
-        yield from iter(file.readline, b"")
+        while line := file.readline():
+            if not line.endswith(b"\n"):
+                raise EOFError
+            yield line
         return
-    while size := int(file.readline().strip() or b"0", 16):
-        yield file.read(size)
-        file.readline()
+    while size := int(_line(file).strip(), 16):
+        yield _exactly(file, size)
+        _line(file)
 
 
 def _raise(status: int, body: Any) -> None:

@@ -17,6 +17,9 @@ from aimemory.config import Config, load_config
 from aimemory.errors import AimemoryError, Conflict, UserError
 from aimemory.privacy import sanitize
 
+_NAME_BYTES = 200
+"""Of a page's name in the name of its copy; its end says what kind of file it is."""
+
 
 @click.command(
     epilog="Examples: aimemory edit use-sqlite-1f2e   ·   aimemory edit use-sqlite-1f2e --set status=superseded   ·   "
@@ -90,7 +93,8 @@ def _edited(config: Config, client: Client, found: dict[str, Any]) -> dict[str, 
 def _copy(config: Config, found: dict[str, Any]) -> Path:
     """A private copy outside of the wiki, in a folder that outlives this process and a restart."""
     config.data.edits.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fd, name = tempfile.mkstemp(suffix=f"-{Path(found['path']).name}", dir=config.data.edits)
+    name = Path(found["path"]).name.encode()[-_NAME_BYTES:].decode("utf-8", "ignore")
+    fd, name = tempfile.mkstemp(suffix=f"-{name}", dir=config.data.edits)
     with os.fdopen(fd, "wb") as file:
         file.write(found["text"].encode("utf-8"))
     return Path(name)

@@ -33,7 +33,7 @@ def reindex(as_json: bool) -> None:
     if result is None:
         raise Unavailable("The daemon went away before the index was done. `aimemory status` tells how it stands.")
     if "error" in result:
-        raise Damaged(result["error"])
+        raise (Unavailable if result.get("type") == "Unavailable" else Damaged)(result["error"])
     if as_json:
         print_json(result)
         return

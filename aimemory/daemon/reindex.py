@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from aimemory.errors import AimemoryError
+from aimemory.errors import AimemoryError, Unavailable
 
 if TYPE_CHECKING:
     from aimemory.daemon.parts import Parts
@@ -42,9 +42,12 @@ async def reindex(parts: "Parts") -> AsyncIterator[dict[str, Any]]:
 
 async def _work(parts: "Parts", progress: Any) -> dict[str, Any]:
     try:
+        found = await parts.pages.reconcile()
+        if found.emptied:  # what is built from nothing would be empty too
+            raise Unavailable(f"{found.problem} The index stays as it is.")
         await parts.projector.rebuild(progress)
         await parts.projector.reached(parts.writer.last_seq)
     except AimemoryError as error:
-        return {"error": str(error)}
+        return {"error": str(error), "type": type(error).__name__}
     counts = (await parts.memory.status())["counts"]
     return {"done": True, "damage": list(parts.projector.damage), "counts": counts}

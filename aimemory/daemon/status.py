@@ -1,6 +1,7 @@
 """What `status` says: the tasks, what was captured, and everything that is wrong, each with its reason."""
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from aimemory import __version__
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from aimemory.daemon.parts import Parts
 
 _STUCK_NS = 120_000_000_000
+_SHOWN = 5
 
 
 def status_of(parts: "Parts") -> dict[str, Any]:
@@ -41,7 +43,8 @@ def status_of(parts: "Parts") -> dict[str, Any]:
         },
         "git": {"head": committer.head, "waiting": committer.waiting, "problem": committer.problem},
         "wiki": {
-            "held": parts.pages.held, "problem": parts.pages.last.problem, "watch_problem": parts.watcher.problem,
+            "held": parts.pages.held, "unread": list(parts.pages.unread.values()), "problem": parts.pages.last.problem,
+            "watch_problem": parts.watcher.problem,
             "conflicts": len(parts.conflicts.unsettled), "conflicts_dropped": parts.conflicts.dropped,
         },
         "spool": state.spool,
@@ -62,6 +65,11 @@ def _task(pulse: TaskPulse, now: int) -> dict[str, Any]:
         "error": pulse.error, "error_at": rfc3339_local(pulse.error_ns) if pulse.error_ns else None,
         "failures": pulse.failures,
     }  # fmt: skip
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _held(path: str, kinds: str) -> str:
@@ -106,8 +114,15 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         found.append(parts.pages.last.problem)
     if names := parts.pages.last.nameless:
         found.append(
-            f"Names that are no UTF-8 are no pages, and are not committed: {', '.join(names[:5])}. Rename them."
+            "Names that are no UTF-8, or hold control characters, a backslash or the like, are no pages, and are not "
+            f"committed: {_some(names)}. Rename them."
         )
+    if names := parts.pages.last.others:
+        found.append(f"Links and special files are no pages, and links are not followed: {_some(names)}.")
+    unread = list(parts.pages.unread.values())
+    found += unread[:_SHOWN]
+    if len(unread) > _SHOWN:
+        found.append(f"{len(unread) - _SHOWN} more files of the wiki are no pages for such reasons.")
     found += [_held(path, kinds) for path, kinds in parts.pages.held.items()]
     found += _conflicts(parts)
     if state.usage is not None and (problem := state.usage.warning()):

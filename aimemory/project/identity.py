@@ -130,6 +130,8 @@ def clean_name(text: str) -> str | None:
 
 
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{p}{n}" for p in ("com", "lpt") for n in range(1, 10))})
+_TAKEN = frozenset({"index"})
+"""A project's page has its folder's name, and `index.md` is the folder's listing."""
 _NAME_BYTES = 80
 _PORTABLE = re.compile(r"(?!.*--)[a-z0-9](?:[a-z0-9._-]{,78}[a-z0-9])?")
 """Names that need no work, which most are."""
@@ -138,10 +140,11 @@ _PORTABLE = re.compile(r"(?!.*--)[a-z0-9](?:[a-z0-9._-]{,78}[a-z0-9])?")
 def portable_name(text: str, fallback: str = "project") -> str:
     """A folder name that every file system takes: NFC, lower-case, at most 80 bytes, never empty.
 
-    No leading underscore or dot (those are ours, and hidden), no Windows device name, no trailing dot. A text without
+    No leading underscore or dot (those are ours, and hidden), no Windows device name, not `index`, no trailing dot. A
+    text without
     a usable letter becomes `fallback` and four hex digits of the text.
     """
-    if _PORTABLE.fullmatch(text) and text.partition(".")[0] not in _DEVICES:
+    if _PORTABLE.fullmatch(text) and text.partition(".")[0] not in _DEVICES and text not in _TAKEN:
         return text
     lowered = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
     kept = "".join(char if char in "._" or unicodedata.category(char)[0] in "LNM" else "-" for char in lowered)
@@ -149,4 +152,4 @@ def portable_name(text: str, fallback: str = "project") -> str:
     name = name.encode()[:_NAME_BYTES].decode("utf-8", "ignore").rstrip("-._")
     if not any(unicodedata.category(char)[0] in "LN" for char in name):
         return f"{fallback}-{digest(text, size=2)}"
-    return f"{fallback}-{name}" if name.partition(".")[0] in _DEVICES else name
+    return f"{fallback}-{name}" if name.partition(".")[0] in _DEVICES or name in _TAKEN else name

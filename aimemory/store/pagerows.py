@@ -120,7 +120,10 @@ def take_pages(files: WikiFiles, key: bytes) -> Callable[[sqlite3.Connection, Ca
         for count, (path, raw, version) in enumerate(files.read_each(sorted(found)), 1):
             if forgotten.is_file(path, version) and wanted.get(path) != forgotten.veil("file", path, version):
                 continue
-            batch.append(page_row(path, raw, found[path], folders))
+            row = page_row(path, raw, found[path], folders)
+            if row.value.path != path:  # a name that looks like a secret: the walk says so
+                continue
+            batch.append(row)
             if len(batch) == _BATCH:
                 upsert_pages(db, batch)
                 batch = []

@@ -6,12 +6,14 @@ change is found by a stat walk; the hash of the last recorded write tells a pers
 
 import asyncio
 import sqlite3
+import stat
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from aimemory import points
-from aimemory.errors import AimemoryError, Conflict, Damaged, NotFound, Unavailable, UserError
+from aimemory.errors import AimemoryError, Conflict, Damaged, NotFound, TooLarge, Unavailable, UserError
 from aimemory.index.events import WrittenRow, deleted, written
 from aimemory.index.pages import PageRow, assign_project, delete_pages, stats_of, touch_pages, upsert_pages, walk_rows
 from aimemory.index.purges import accepted
@@ -55,14 +57,16 @@ _FEW = 20
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a walk found. by_hand: changes that no write of ours explains. problem: why the tree wasn't taken in.
-    nameless: what isn't read since its name is no UTF-8."""
+    """What a walk found. by_hand: changes that no write of ours explains. problem: why the tree, or a part of it, was
+    not taken in. emptied: nothing is left of it, which looks like an accident. nameless, others: as `walk.Changes`."""
 
     changed: int = 0
     removed: int = 0
     by_hand: int = 0
     problem: str | None = None
+    emptied: bool = False
     nameless: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 class Pages:
@@ -85,6 +89,7 @@ class Pages:
         self._walk = asyncio.Lock()
         self._taking = asyncio.Lock()
         self._held: dict[str, str] = {}
+        self._unread: dict[str, str] = {}
         self._folders: dict[str, ProjectId] | None = None
         self._on_project_pages: Callable[[Sequence[str]], Awaitable[None]] | None = None
         self._on_edit: Callable[[str, bytes], None] = _ignore
@@ -118,6 +123,12 @@ class Pages:
         those are in no answer either."""
         return dict(sorted(self._held.items()))
 
+    @property
+    def unread(self) -> dict[str, str]:
+        """Files that are no pages as they stand (too large, closed to us, a name like a secret), each with a sentence
+        that can be shown; the paths can't."""
+        return dict(sorted(self._unread.items()))
+
     async def read(self, path: str) -> tuple[str, Version]:
         """The page's text and version token. Raises NotFound; UserError for a path that leaves the wiki."""
         raw, version = await asyncio.to_thread(self._files.read, check_page_path(path))
@@ -132,8 +143,8 @@ class Pages:
         return await asyncio.to_thread(spelling, self._files.root, check_page_path(path))
 
     async def existing(self, paths: Sequence[str]) -> set[str]:
-        """Those of these pages that lie on the disk now."""
-        return await asyncio.to_thread(lambda: {path for path in paths if (self._files.root / path).is_file()})
+        """Those of these pages that lie on the disk now, or may: what can't be looked at counts as there."""
+        return await asyncio.to_thread(lambda: {path for path in paths if _may_be_there(self._files.root / path)})
 
     async def version(self, path: str) -> Version | None:
         """The version that stands now; None when there is no such page."""
@@ -170,17 +181,17 @@ class Pages:
             try:
                 points.reached("page.announced")
                 return self._files.write(path, raw, expected)
-            except AimemoryError:  # somebody was faster, at the last instant
-                append(self._withdrawal(path, announced, actor))
-                raise
-            except OSError as error:
+            except (OSError, Unavailable) as error:
                 if self._stands(path, expected) == page_version(raw.value):
                     unconfirmed.append(error)  # it was replaced, and then the disk refused to say that this lasts
                     return page_version(raw.value)
                 append(self._taken_back(path, announced, expected, actor))
-                raise Unavailable(f"{path} can't be written: {error.strerror}. It is as it was.") from error
+                raise Unavailable(f"{path} can't be written: {_reason(error)}. It is as it was.") from error
+            except AimemoryError:  # somebody was faster, at the last instant
+                append(self._withdrawal(path, announced, actor))
+                raise
 
-        unconfirmed: list[OSError] = []
+        unconfirmed: list[OSError | Unavailable] = []
         version = await self._writer.call(operation)
         if wanted_again:
             self._accepted[path] = self._forgotten.veil("file", path, version)
@@ -192,7 +203,7 @@ class Pages:
         except (Unavailable, Damaged):  # it is written; the next walk or the rebuild shows it
             pass
         for error in unconfirmed:
-            raise Unavailable(f"{path} was written, but the disk failed behind it: {error.strerror}. Read it again.")
+            raise Unavailable(f"{path} was written, but the disk failed behind it: {_reason(error)}. Read it again.")
         return version
 
     async def delete(self, path: str, *, expected: Version, actor: Actor, summary: str = "Delete") -> None:
@@ -202,7 +213,7 @@ class Pages:
         """
         path = check_page_path(path)
         record = self._line("delete", path, None, actor)
-        unconfirmed: list[OSError] = []
+        unconfirmed: list[OSError | Unavailable] = []
 
         def operation(append: Append) -> None:
             self._check(path, expected)
@@ -210,15 +221,15 @@ class Pages:
             try:
                 points.reached("page.deletion-announced")
                 self._files.delete(path, expected)
-            except AimemoryError:
-                append(self._withdrawal(path, announced, actor))
-                raise
-            except OSError as error:
+            except (OSError, Unavailable) as error:
                 if self._stands(path, expected) is None:
                     unconfirmed.append(error)
                     return
                 append(self._taken_back(path, announced, expected, actor))
-                raise Unavailable(f"{path} can't be deleted: {error.strerror}. It is as it was.") from error
+                raise Unavailable(f"{path} can't be deleted: {_reason(error)}. It is as it was.") from error
+            except AimemoryError:
+                append(self._withdrawal(path, announced, actor))
+                raise
 
         async with self._taking:  # else a look may see the file gone first, and call that a deletion by hand
             await self._writer.call(operation)
@@ -229,7 +240,7 @@ class Pages:
             except (Unavailable, Damaged):  # it is gone; the next walk or the rebuild shows it
                 pass
         for error in unconfirmed:
-            raise Unavailable(f"{path} was deleted, but the disk failed behind it: {error.strerror}.")
+            raise Unavailable(f"{path} was deleted, but the disk failed behind it: {_reason(error)}.")
 
     async def relocate(
         self, operation: Callable[[Append], Mapping[str, str]], *, actor: Actor, summary: str
@@ -259,7 +270,7 @@ class Pages:
         for old, new in moves.items():
             try:
                 found.append((old, new, self._files.read(new)[0]))
-            except (NotFound, UserError):  # gone again, or a link: no page of ours
+            except (NotFound, UserError, Unavailable):  # gone again, a link, closed: the walk says what became of it
                 continue
         return found
 
@@ -293,6 +304,8 @@ class Pages:
         Returns what was found. Raises NotFound; UserError when nothing keeps the page back.
         """
         path = check_page_path(path)
+        if (clean := sanitize(path)).counts:
+            raise UserError(f"The name of {clean.value} looks as if it held a secret. Rename the page instead.")
         await self.look_at([path])
         raw, version = await asyncio.to_thread(self._files.read, path)
         found = FORGOTTEN if self._is_forgotten(path, version) else _findings(path, raw)
@@ -332,20 +345,24 @@ class Pages:
             asked = self._asked  # what is about to begin sees whatever any of these callers saw
             known = await self._reader.read(walk_rows())
             found = await asyncio.to_thread(lambda: scan(self._files.root, {row[0]: Stat(*row[1:]) for row in known}))
-            self.last = Reconciled(problem=found.problem, nameless=found.nameless)
+            self.last = Reconciled(
+                problem=found.problem, emptied=found.suspicious, nameless=found.nameless, others=found.others
+            )
             if found.suspicious:
                 return self.last
             if len(found.removed) == len(known) > 0 and await self._committer.has_lost([row[0] for row in known]):
                 text = f"{self._files.root} is empty and its repository is gone; {len(known)} pages stay in the index."
-                self.last = Reconciled(problem=f"{text} Is it unmounted or moved?")
+                self.last = Reconciled(problem=f"{text} Is it unmounted or moved?", emptied=True)
                 return self.last
+            for path in self._unread.keys() - found.added.keys() - found.changed.keys():
+                del self._unread[path]
             async with self._taking:
                 now, versions = await self._look([*found.added, *found.changed, *found.removed])
                 gone = set(found.removed).intersection(now.removed)  # what went since then may be an accident
                 by_hand = await self._take(replace(now, removed=tuple(sorted(gone))), versions)
             self._served = asked
             changed = len(now.added) + len(now.changed)
-            self.last = Reconciled(changed, len(gone), by_hand, found.problem, found.nameless)
+            self.last = replace(self.last, changed=changed, removed=len(gone), by_hand=by_hand)
             return self.last
 
     async def look_at(self, paths: Collection[str]) -> None:
@@ -392,7 +409,7 @@ class Pages:
         for path in missing:
             try:
                 found[path] = await asyncio.to_thread(self._files.read, path)
-            except (NotFound, UserError):
+            except (NotFound, UserError, Unavailable):
                 continue
         by_hand, writes = await self._by_hand({path: version for path, (_, version) in found.items()})
         for path, (raw, _) in found.items():
@@ -440,7 +457,7 @@ class Pages:
         """The version on the disk after a failure there; `otherwise` when not even that can be told."""
         try:
             return self._files.version(path)
-        except (OSError, UserError):
+        except (OSError, UserError, Unavailable):
             return otherwise
 
     def _check(self, path: str, expected: Version | None) -> None:
@@ -474,7 +491,7 @@ class Pages:
         """After a failure of the disk: takes a line back; where it can't be told what lies there, lets both count."""
         try:
             self._files.version(path)
-        except (OSError, UserError):
+        except (OSError, UserError, Unavailable):
             return self._line("add", path, stood, actor)
         return self._withdrawal(path, announced, actor)
 
@@ -484,13 +501,26 @@ class Pages:
         return Record("page", self._clock.now_ns(), sanitize_tree(said))
 
     async def _take_in(self, seen: dict[str, Version | None], stats: dict[str, Stat]) -> int:
-        """New and changed files: index them, and commit those that a person changed. Returns how many those are."""
+        """New and changed files: index them, and commit those that a person changed. Returns how many those are.
+
+        One that can't be read keeps no other from being taken in; it is named in `unread`.
+        """
         found: dict[str, tuple[bytes, Version]] = {}
         same: list[tuple[str, int, int]] = []
         for path, before in seen.items():
             try:
-                raw, version = await asyncio.to_thread(self._files.read, path)
+                raw, version = await asyncio.to_thread(self._read_new, path, before is None)
+                self._unread.pop(path, None)
+            except TooLarge as error:  # the text in the index is not the page's any more
+                if before is not None:
+                    await self._unindex([path])
+                self._unread[path] = f"{error} Until then it is neither found nor committed."
+                continue
+            except Unavailable as error:
+                self._unread[path] = str(error)
+                continue
             except (NotFound, UserError):  # gone again, or a link: the next walk sees what became of it
+                self._unread.pop(path, None)
                 continue
             if version == before:
                 same.append((path, stats[path].mtime_ns, stats[path].size))
@@ -511,6 +541,16 @@ class Pages:
             await self._projector.execute(lambda db: touch_pages(db, same))
         await self._index(changed, stats)
         return len(by_hand)
+
+    def _read_new(self, path: str, is_new: bool) -> tuple[bytes, Version]:
+        """Blocks. As `WikiFiles.read`; Unavailable too for a new page whose name looks like a secret: it could be in
+        the index under another name only."""
+        if is_new and (clean := sanitize(path)).counts:
+            raise Unavailable(
+                f"{clean.value} is no page, since its name looks as if it held a secret. Rename it: until then it is "
+                "neither found nor committed."
+            )
+        return self._files.read(path)
 
     async def _by_hand(self, versions: Mapping[str, Version]) -> tuple[list[str], dict[str, WrittenRow]]:
         """Which of these versions, found on the disk, a person wrote; and the records of those that are ours.
@@ -566,6 +606,7 @@ class Pages:
         await self._unindex(removed)
         for path in removed:
             self._held.pop(path, None)
+            self._unread.pop(path, None)
             self._commit_deletion(path)
         return len(removed)
 
@@ -627,6 +668,19 @@ class Pages:
             await self._projector.execute(partial(_assign, folder, folders.get(folder)))
         if self._on_project_pages is not None:
             await self._on_project_pages(touched)
+
+
+def _may_be_there(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+
+
+def _reason(error: OSError | Unavailable) -> str:
+    return (getattr(error, "strerror", None) or str(error)).rstrip(".")
 
 
 def _as_bytes(text: str | bytes) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any
 
 from aimemory import points
 from aimemory.datadir import TEMP_PREFIX
-from aimemory.errors import AimemoryError, Conflict, Unavailable
+from aimemory.errors import AimemoryError, Conflict, Unavailable, UserError
 from aimemory.index.filed import MergeLine, last_project_line, members_of_merge
 from aimemory.index.refile import moved_path
 from aimemory.journal.lines import Record
@@ -20,7 +20,7 @@ from aimemory.model.handoff import Handoff
 from aimemory.model.ids import ProjectId, SessionId, digest
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor, Project
-from aimemory.privacy import sanitize_tree
+from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.store.claims import Claims
 from aimemory.store.pagerows import is_listing, merged_page
 from aimemory.store.pages import Pages
@@ -28,9 +28,11 @@ from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Append
 from aimemory.wiki.files import WikiFiles
-from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored
+from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored, unusable
+from aimemory.wiki.spelling import twin
 
 _ATTEMPTS = 3
+_NAMED = 5
 _ROOMS = (2, 4, 8)
 """Bytes of a digest that a name gets until it is free."""
 
@@ -56,8 +58,7 @@ class Refiling:
         back = self._line({"op": "rename", "project": project.id, "from": new, "to": old}, actor)
 
         def operation(append: Append) -> Mapping[str, str]:
-            if self._files.exists(new):
-                raise Conflict(f"There is something at {new} in the wiki already. Choose another name.")
+            self.check_free(project, new)
             pages = self._pages_in(old)
             append(record)
             try:
@@ -76,10 +77,26 @@ class Refiling:
             now = self._projects.by_id(project.id)
             if now is None or now.path != old:
                 raise Conflict(f"{old} was renamed or removed in this very moment. `aimemory project list` shows all.")
+            holder = self._projects.named(folder)
+            if holder is not None and holder.id != project.id:
+                raise Conflict(f"{folder!r} means {holder.path} since this very moment. Choose another name.")
             moves = await self._pages.relocate(operation, actor=actor, summary=f"Rename {old} to {new}")
             self._claims.refile(lambda handoff: _page_moved(handoff, moves))
         if self._unfinished:
             raise Unavailable(f"{old} is {new} now, but the disk failed before all of it was done. The rest follows.")
+
+    def check_free(self, project: Project, new: str) -> None:
+        """Blocks. Raises Conflict when the folder `new`, or the page's new name in it, is taken by whatever it is;
+        Unavailable where not all that would move can be seen."""
+        if self._files.exists(new):
+            raise Conflict(f"There is something at {new} in the wiki already. Choose another name.")
+        if other := twin(self._files.root, new):
+            raise Conflict(f"{other} is there already; the two names are one on other systems. Choose another name.")
+        folder = new.rpartition("/")[2]
+        page = f"{project.path}/{folder}{PAGE_SUFFIX}"
+        if folder != project.folder and self._files.exists(page):
+            raise Conflict(f"There is something at {page}, where the project's page would come. Move it away first.")
+        self._files_in(project.path)
 
     async def move_session(
         self, session: SessionId, source: ProjectId, target: Project, pages: Mapping[str, str], actor: Actor
@@ -182,11 +199,16 @@ class Refiling:
         return await self._pages.existing(paths)
 
     def merge_moves(self, source: Project, target: Project) -> dict[str, str]:
-        """What `merge` would move: new paths by old ones. Blocks."""
+        """What `merge` would move: new paths by old ones. Blocks.
+
+        Raises UserError for names that no journal line can hold as they are, Unavailable for folders closed to us.
+        """
         own = f"{source.path}/{source.folder}{PAGE_SUFFIX}"
         taken = {path.casefold() for path in self._files_in(target.path)}
         moves: dict[str, str] = {}
-        for path in self._files_in(source.path):
+        files = self._files_in(source.path)
+        _require_tellable(files)
+        for path in files:
             wanted = f"{target.path}/{path.removeprefix(f'{source.path}/')}"
             place = PurePosixPath(wanted)
             if path == own:
@@ -205,8 +227,8 @@ class Refiling:
     def _files_in(self, folder: str) -> list[str]:
         """Everything that is a file below a folder, but for our own temporary ones."""
         root = self._files.root
-        found = []
-        for place, _, names in os.walk(root / folder):
+        found: list[str] = []
+        for place, _, names in os.walk(root / folder, onerror=_closed):
             found += [(Path(place) / name).relative_to(root).as_posix() for name in names if TEMP_PREFIX not in name]
         return sorted(found)
 
@@ -281,9 +303,14 @@ class Refiling:
         return self._files.exists(old) and not self._files.exists(new) and not is_half
 
     def _pages_in(self, folder: str) -> list[str]:
-        root = self._files.root
-        found = (path.relative_to(root).as_posix() for path in (root / folder).rglob(f"*{PAGE_SUFFIX}"))
-        return sorted(path for path in found if not any(is_ours_ignored(part) for part in path.split("/")))
+        """Pages as the walk sees them, also those that it will see for the first time."""
+        return [
+            path
+            for path in self._files_in(folder)
+            if path.endswith(PAGE_SUFFIX)
+            and not any(is_ours_ignored(part) or unusable(part) for part in path.split("/"))
+            and not sanitize(path).counts
+        ]
 
     def _move_files(self, pages: Mapping[str, str]) -> None:
         for old, new in pages.items():
@@ -295,6 +322,24 @@ class Refiling:
         who = {"user": actor.user, "machine": actor.machine, "harness": actor.harness, "by": actor.session}
         return Record(
             "project", self._clock.now_ns(), sanitize_tree(said | {k: v for k, v in who.items() if v is not None})
+        )
+
+
+def _closed(error: OSError) -> None:
+    """Of a folder that nobody may look into nothing can be said of what would move."""
+    raise Unavailable(f"{error.filename} can't be read: {error.strerror}. Give the folder back to yourself first.")
+
+
+def _require_tellable(paths: Sequence[str]) -> None:
+    """Raises UserError: what moves has to be said in the journal, so that it can be finished and taken back."""
+    together = "\n".join(paths)
+    if sanitize(together).value == together:
+        return
+    if odd := [path for path in paths if sanitize(path).value != path]:
+        names = ", ".join(ascii(sanitize(path).value) for path in odd[:_NAMED])
+        more = f" and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""
+        raise UserError(
+            f"Names that are no UTF-8 or look like a secret can't be moved: {names}{more}. Rename them first."
         )
 
 

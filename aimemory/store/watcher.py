@@ -69,9 +69,10 @@ class Watcher:
         )
 
     async def _poll(self, pulse: Pulse) -> None:
-        """For a while; then the system is asked for events again."""
+        """For a while, or until a folder that was away is back; then the system is asked for events again."""
         until = time.monotonic() + _TRY_AGAIN_S
-        while time.monotonic() < until:
+        was_there = self._root.is_dir()
+        while time.monotonic() < until and (was_there or not self._root.is_dir()):
             before = time.monotonic()
             await self._look(None, pulse)
             await asyncio.sleep(max(_POLL_S, _SHARE * (time.monotonic() - before)))

@@ -60,6 +60,8 @@ class Listings:
 
     async def _write(self, project: Project) -> None:
         path = f"{project.path}/{LISTING_NAME}"
+        if path == project.page:  # a folder that a person called `index`
+            return
         current = await self._pages.version(path)
         record = (await self._reader.read(written([path]))).get(path)
         if (current is None) != (record is None) or (record is not None and not record.may_replace(current)):

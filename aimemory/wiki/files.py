@@ -15,7 +15,7 @@ from pathlib import Path
 
 from aimemory import points
 from aimemory.datadir import TEMP_PREFIX, sync_fd
-from aimemory.errors import AimemoryError, Conflict, NotFound, TooLarge, UserError
+from aimemory.errors import AimemoryError, Conflict, NotFound, TooLarge, Unavailable, UserError
 from aimemory.model.ids import Version, page_version
 from aimemory.privacy import Sanitized
 from aimemory.wiki.exchange import exchange, has_writer
@@ -30,6 +30,7 @@ _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | _CLOEXEC  # O_NONBLO
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | _CLOEXEC
 _NOT_OURS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO)
 """What `open` says of a link (differs by platform), of a file in a folder's place, and of a socket."""
+_CLOSED = (errno.EACCES, errno.EPERM)
 _WRITER_TRIES, _WRITER_PAUSE_S = 10, 0.01
 """A save takes milliseconds; who holds a page open for longer has it put back."""
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -48,7 +49,8 @@ class WikiFiles:
     def read(self, path: str) -> tuple[bytes, Version]:
         """The bytes of a page and the token that a write must give back.
 
-        Raises NotFound; UserError for a link, a folder or a device; TooLarge above `MAX_PAGE_BYTES`.
+        Raises NotFound; UserError for a link, a folder or a device; TooLarge above `MAX_PAGE_BYTES`; Unavailable, as
+        all methods do, where the system lets nobody in or the wiki itself is away.
         """
         content = self._content(path)
         if content is None:
@@ -256,7 +258,12 @@ class WikiFiles:
         *parents, name = path.split("/")
         if not name or any(part in ("", ".", "..") for part in parents) or name in (".", ".."):
             raise UserError(f"{path!a} is no path below the wiki. Give a path like default/app/notes/a.md.")
-        fd: int | None = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | _CLOEXEC)
+        try:
+            fd: int | None = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | _CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise away(self.root) from error
+        except PermissionError as error:
+            raise Unavailable(f"{self.root} can't be read: {error.strerror}. Check its owner and mode.") from error
         try:
             for part in parents:
                 assert fd is not None
@@ -269,6 +276,11 @@ class WikiFiles:
         finally:
             if fd is not None:
                 os.close(fd)
+
+
+def away(root: Path) -> Unavailable:
+    """What to say where the wiki itself is missing."""
+    return Unavailable(f"The wiki is not at {root}. Is it unmounted or moved?")
 
 
 def _open_folder(path: str, parent: int, part: str, create: bool) -> int | None:
@@ -306,6 +318,8 @@ def _read_at(path: str, folder: int, name: str) -> bytes | None:
             raise TooLarge(f"{path} has {found.st_size} bytes; a page has at most {MAX_PAGE_BYTES}. Split it.")
         with os.fdopen(fd, "rb", closefd=False) as file:
             return file.read()
+    except OSError as error:
+        raise _not_followed(path, name, error) from error
     finally:
         os.close(fd)
 
@@ -334,13 +348,17 @@ def _is_there(folder: int, name: str) -> bool:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return False
+    except OSError as error:
+        raise _not_followed(name, name, error) from error
     return True
 
 
-def _not_followed(path: str, part: str, error: OSError) -> UserError | OSError:
+def _not_followed(path: str, part: str, error: OSError) -> UserError | Unavailable:
     if error.errno in _NOT_OURS:
         return UserError(f"{path} is refused: {part!r} is a link or a file of another kind. Links are not followed.")
-    return error
+    if error.errno in _CLOSED:
+        return Unavailable(f"{path} can't be read: {error.strerror}. Check owner and mode of {part!r}.")
+    return Unavailable(f"{path} can't be read: {error.strerror}.")
 
 
 def _unlink_if_there(name: str, folder: int) -> None:

@@ -17,6 +17,8 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _MARKERS = tuple(re.compile(mark) for mark in (r"<{7}(?: .*)?", r"={7}", r">{7}(?: .*)?"))
 _MAX_WORK = 2_000_000
 """Pairs of equal lines that a comparison may meet, a second of work or two. Above it nothing is merged."""
+_MAX_LINES = 400_000
+"""Of two texts together; a few seconds' work."""
 _MAX_DEPTH = 40
 _DATED = "updated"
 """The field that every writer sets; of two the later counts."""
@@ -206,6 +208,8 @@ def _kept_by_both(base: list[str], current: list[str], new: list[str]) -> Iterat
 
 def _matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, int]]:
     """Runs of lines that are equal but for their line ends: places in both, and how many. Raises _TooMuch."""
+    if len(one) + len(other) > _MAX_LINES:
+        raise _TooMuch
     found = sorted(_pairs(list(map(_bare, one)), list(map(_bare, other)), 0, 0, _MAX_DEPTH))
     runs: list[tuple[int, int, int]] = []
     for i, j in found:

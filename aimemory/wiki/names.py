@@ -48,10 +48,11 @@ _IGNORED = re.compile("|".join(fnmatch.translate(name) for name in IGNORED_NAMES
 _DEVICES = frozenset(
     ("con", "prn", "aux", "nul", "conin$", "conout$", *(p + digit for p in ("com", "lpt") for digit in "0123456789¹²³"))
 )
-_MAX_PART_BYTES = 240
-"""File systems allow 255 bytes; the rest is left to the prefix and suffix of temporary names."""
-_MAX_PATH_BYTES = 900
-"""Below the shortest PATH_MAX (1,024 on macOS) with room for the data directory."""
+_MAX_PART_BYTES, _MAX_PATH_BYTES = 255, 4000
+"""What lies there, a person's own names included: what file systems allow."""
+_MAX_NEW_PART_BYTES, _MAX_NEW_PATH_BYTES = 240, 900
+"""What is made through us. The rest is left to the prefix and suffix of temporary names, and to the data directory
+where PATH_MAX is shortest (1,024 on macOS)."""
 _UNPORTABLE = re.compile(r'[<>:"|?*]')
 
 
@@ -90,6 +91,8 @@ def check_new_page_path(path: str) -> str:
     A person's own names are kept as they are; names that are made through us must not break a checkout elsewhere.
     """
     checked = unicodedata.normalize("NFC", check_page_path(path))
+    if too_long := _too_long(checked, _MAX_NEW_PART_BYTES, _MAX_NEW_PATH_BYTES):
+        raise UserError(f"{_shown(path)} can't be created: {too_long}. Choose a shorter name.")
     for part in checked.split("/"):
         stem = part.split(".", 1)[0].rstrip(" ").lower()
         if stem in _DEVICES:
@@ -97,6 +100,14 @@ def check_new_page_path(path: str) -> str:
         if _UNPORTABLE.search(part) or part.endswith((".", " ")):
             raise UserError(f"{_shown(path)} can't be created: {part!a} is no file name on Windows. Choose another.")
     return checked
+
+
+def unusable(name: str) -> str | None:
+    """Why a file or folder of this name, which somebody made, is left out: no request could name what it holds."""
+    if name.isascii() and name.isprintable() and "\\" not in name and "%" not in name:
+        return None
+    probe = name if name.endswith(PAGE_SUFFIX) else f"{name}/x{PAGE_SUFFIX}"
+    return _problem(probe) or _decoded_problem(probe)
 
 
 def _words(text: str, max_bytes: int) -> str:
@@ -132,7 +143,9 @@ def _cut(text: str, max_bytes: int) -> str:
 def _problem(path: str) -> str | None:
     if not path:
         return "it is empty"
-    if any(ord(char) < 32 or ord(char) == 127 or 0xD800 <= ord(char) <= 0xDFFF for char in path):
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in path):
+        return "it is no UTF-8"
+    if any(ord(char) < 32 or ord(char) == 127 for char in path):
         return "it holds control characters"
     if "\\" in path:
         return "it holds a backslash"
@@ -147,11 +160,13 @@ def _problem(path: str) -> str | None:
         return "one of its parts is hidden"
     if not path.endswith(PAGE_SUFFIX):
         return f"it doesn't end in {PAGE_SUFFIX}"
-    if any(len(part.encode("utf-8")) > _MAX_PART_BYTES for part in parts):
-        return f"one of its parts has more than {_MAX_PART_BYTES} bytes"
-    if len(path.encode("utf-8")) > _MAX_PATH_BYTES:
-        return f"it has more than {_MAX_PATH_BYTES} bytes"
-    return None
+    return _too_long(path, _MAX_PART_BYTES, _MAX_PATH_BYTES)
+
+
+def _too_long(path: str, part_bytes: int, path_bytes: int) -> str | None:
+    if any(len(part.encode("utf-8")) > part_bytes for part in path.split("/")):
+        return f"one of its parts has more than {part_bytes} bytes"
+    return f"it has more than {path_bytes} bytes" if len(path.encode("utf-8")) > path_bytes else None
 
 
 def _decoded_problem(path: str) -> str | None:

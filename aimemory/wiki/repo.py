@@ -166,7 +166,7 @@ class WikiRepo:
     def differing(self, paths: Iterable[str]) -> tuple[str, ...]:
         """The paths for which disk and HEAD differ: new, changed, or deleted on disk.
 
-        What can't be read as a page (a link, too large) counts as equal: it is not ours to commit.
+        What can't be read as a page (a link, too large, closed to us) counts as equal: it is not ours to commit.
         """
         tree = self._tip().tree
         return tuple(path for path in paths if self._differs(path, _blob_id(tree, path)))
@@ -232,7 +232,7 @@ class WikiRepo:
     def _differs(self, path: str, head: pygit2.Oid | None) -> bool:
         try:
             return bool(self._on_disk(path) != head)
-        except UserError:
+        except (UserError, Unavailable):
             return False
 
     def _on_disk(self, path: str) -> pygit2.Oid | None:

@@ -7,17 +7,22 @@ import os
 import unicodedata
 from pathlib import Path
 
+from aimemory.errors import Unavailable
+from aimemory.wiki.files import away
+
 
 def spelling(root: Path, path: str) -> str | None:
     """The path as the disk spells it, with letters composed or decomposed as they are there; None when nothing is.
 
-    What is there exactly as given comes first.
+    What is there exactly as given comes first. Raises Unavailable where the system lets nobody look, or no wiki is.
     """
     found: list[str] = []
     for part in path.split("/"):
         forms = dict.fromkeys((part, unicodedata.normalize("NFC", part), unicodedata.normalize("NFD", part)))
-        there = next((form for form in forms if os.path.lexists(root.joinpath(*found, form))), None)
+        there = next((form for form in forms if _is_there(root.joinpath(*found, form))), None)
         if there is None:
+            if not found and not root.is_dir():
+                raise away(root)
             return None
         found.append(there)
     return "/".join(found)
@@ -37,6 +42,16 @@ def twin(root: Path, path: str) -> str | None:
         other = next((name for name in names if _plain(name) == _plain(part)), None)
         return "/".join([*folders[:level], other]) if other is not None else None
     return None
+
+
+def _is_there(place: Path) -> bool:
+    try:
+        place.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise Unavailable(f"{place} can't be looked at: {error.strerror}.") from error
+    return True
 
 
 def twins(names: list[str]) -> list[list[str]]:

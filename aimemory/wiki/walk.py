@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aimemory.datadir import TEMP_PREFIX
-from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored
+from aimemory.privacy import sanitize
+from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored, unusable
 
 _RACY_NS = 2_000_000_000
 """File systems stamp with a tick of up to two seconds (FAT; ext4 some milliseconds)."""
@@ -20,6 +21,7 @@ _RACY_SIZE = -1
 _TEMP_MAX_AGE_S = 3600
 """A write takes milliseconds; an hour-old temporary file was left by a crash."""
 _MANY_PAGES = 20
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Changes:
     """What a walk found: path → `Stat` to remember, for pages that are new or may have changed; and the pages gone.
 
     ignored_count: files and links that are no pages. problem: one sentence for `status`, or None.
-    nameless: what isn't read since its name is no UTF-8, as it can be printed.
+    nameless: what isn't read for its name (`names.unusable`), as it can be printed.
+    others: what has a page's or a folder's name and is a link, which nobody follows, or no regular file.
     suspicious: the tree looks emptied by accident (unmounted, moved); `removed` is empty then.
     """
 
@@ -51,6 +54,7 @@ class Changes:
     suspicious: bool = False
     problem: str | None = None
     nameless: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 def stat_of(found: os.stat_result, now_ns: int) -> Stat:
@@ -63,22 +67,24 @@ def scan(root: Path, known: Mapping[str, Stat]) -> Changes:
     """Compare the tree below `root` with what is known of it; paths are relative, with `/`, as the disk spells them.
 
     Links, hidden, temporary, backup and conflict names are skipped; temporary files of ours that a crash left more
-    than an hour ago are removed. Pages in a folder that can't be read count as unchanged.
+    than an hour ago are removed. Pages in a folder that can't be read count as unchanged, whatever keeps it closed.
     """
     walk = _Walk(known, time.time_ns())
     walk.run(str(root))
-    unreadable = tuple(walk.unreadable)
+    unreadable = tuple(dict.fromkeys(walk.unreadable))
     nameless = tuple(sorted(map(_shown, walk.nameless)))
     gone = [path for path in known if path not in walk.seen]
-    suspicious = not walk.seen and bool(known) and (len(known) > _MANY_PAGES or not root.is_dir())
+    is_there = root.is_dir() and "" not in unreadable
+    suspicious = not walk.seen and bool(known) and (len(known) > _MANY_PAGES or not is_there)
     problem = None
-    if suspicious:
-        problem = f"{root} holds none of its {len(known)} pages; none was taken as deleted. Is it unmounted or moved?"
-    elif unreadable:
-        names = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in unreadable)[:5])
+    if unreadable:
+        names = ", ".join(_shown(prefix.rstrip("/") or str(root)) for prefix in sorted(unreadable)[:_NAMED])
         problem = f"Folders of the wiki can't be read: {names}. Check their owner and mode."
+    elif suspicious:
+        problem = f"{root} holds none of its {len(known)} pages; none was taken as deleted. Is it unmounted or moved?"
     removed = () if suspicious else tuple(path for path in gone if not path.startswith(unreadable))
-    return Changes(walk.added, walk.changed, removed, walk.ignored, suspicious, problem, nameless)
+    others = tuple(sorted(map(_shown, walk.others)))
+    return Changes(walk.added, walk.changed, removed, walk.ignored, suspicious, problem, nameless, others)
 
 
 def look(root: Path, paths: Iterable[str], known: Mapping[str, Stat]) -> Changes:
@@ -98,7 +104,9 @@ def look(root: Path, paths: Iterable[str], known: Mapping[str, Stat]) -> Changes
             continue
         except OSError:
             continue  # the walk says what is wrong
-        if stat.S_ISREG(found.st_mode) and (path in known or _is_page(name)):
+        if stat.S_ISREG(found.st_mode) and (
+            path in known or (_is_page(name) and not any(map(unusable, path.split("/"))))
+        ):
             walk.note(path, found)
     return Changes(walk.added, walk.changed, tuple(removed), suspicious=suspicious)
 
@@ -112,6 +120,7 @@ class _Walk:
         self.seen: set[str] = set()
         self.unreadable: list[str] = []
         self.nameless: list[str] = []
+        self.others: list[str] = []
         self.ignored = 0
 
     def run(self, root: str) -> None:
@@ -124,7 +133,7 @@ class _Walk:
                         if entry.is_dir(follow_symlinks=False):
                             if is_ours_ignored(entry.name):
                                 self.ignored += 1
-                            elif not _is_text(entry.name):
+                            elif unusable(entry.name):
                                 self.nameless.append(f"{prefix}{entry.name}/")
                             else:
                                 folders.append((entry.path, f"{prefix}{entry.name}/"))
@@ -132,7 +141,7 @@ class _Walk:
                             self._file(entry, prefix)
             except (FileNotFoundError, NotADirectoryError):
                 continue  # removed or replaced while we walked
-            except PermissionError:
+            except OSError:  # closed to us, or the disk fails there
                 self.unreadable.append(prefix)
 
     def _file(self, entry: os.DirEntry[str], prefix: str) -> None:
@@ -141,8 +150,10 @@ class _Walk:
         if not entry.is_file(follow_symlinks=False) or (before is None and not _is_page(name)):
             if name.startswith(TEMP_PREFIX):
                 self._drop_if_old(entry)
-            elif name.endswith(PAGE_SUFFIX) and not is_ours_ignored(name) and not _is_text(name):
+            elif name.endswith(PAGE_SUFFIX) and not is_ours_ignored(name) and unusable(name):
                 self.nameless.append(prefix + name)
+            elif self._looks_ours(entry):
+                self.others.append(prefix + name)
             else:
                 self.ignored += 1
             return
@@ -151,6 +162,13 @@ class _Walk:
         except FileNotFoundError:
             return
         self.note(prefix + name, found)
+
+    def _looks_ours(self, entry: os.DirEntry[str]) -> bool:
+        """Whether somebody may miss it: a page's name and no regular file, or a link in the place of a folder. Where
+        the link leads is not looked at: it may lead to a share that hangs."""
+        if is_ours_ignored(entry.name) or entry.is_file(follow_symlinks=False):
+            return False
+        return entry.name.endswith(PAGE_SUFFIX) or (entry.is_symlink() and "." not in entry.name)
 
     def note(self, path: str, found: os.stat_result) -> None:
         """Compare one file's stat with what is known of it."""
@@ -175,14 +193,10 @@ class _Walk:
 
 
 def _is_page(name: str) -> bool:
-    return name.endswith(PAGE_SUFFIX) and not is_ours_ignored(name) and _is_text(name)
+    return name.endswith(PAGE_SUFFIX) and not is_ours_ignored(name) and unusable(name) is None
 
 
 def _shown(path: str) -> str:
-    """A path that can be printed, what is no UTF-8 in it as `\\xff`."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _is_text(name: str) -> bool:
-    """Names that are no UTF-8 can't be written into an index or a message."""
-    return name.isascii() or name.encode("utf-8", "replace").decode("utf-8") == name
+    """A path that can be printed and stored, what is no UTF-8 in it as `\\xff`, what looks like a secret taken out."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return sanitize("".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)).value

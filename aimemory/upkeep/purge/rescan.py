@@ -87,7 +87,7 @@ class Rescan:
 
         def by_hand() -> dict[str, Version]:
             found: dict[str, Version] = {}
-            for path in {*paths, *self._pages.held}:
+            for path in {*paths, *self._pages.held, *self._pages.unread}:
                 try:
                     version = self._files.version(path)
                 except (AimemoryError, OSError):

@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
+from aimemory.privacy import sanitize
+
 Level = Literal["damage", "note"]
 _TOLD = 100
 
@@ -34,8 +36,8 @@ class Findings:
 
     def add(self, level: Level, part: str, where: str, what: str, do: str) -> None:
         self._told[level, part] += 1
-        if self._told[level, part] <= _TOLD:
-            self.found.append(Finding(level, part, where, what, do))
+        if self._told[level, part] <= _TOLD:  # they are kept, and a person names files as he likes
+            self.found.append(Finding(level, part, sanitize(where).value, sanitize(what).value, do))
         else:
             self.left_out += 1
 

@@ -4,8 +4,9 @@ import asyncio
 import hashlib
 
 from aimemory.datadir import DataDir
-from aimemory.errors import AimemoryError, NotFound
+from aimemory.errors import AimemoryError, NotFound, TooLarge, Unavailable
 from aimemory.facts.gitrun import GitRunner, Output
+from aimemory.privacy import sanitize
 from aimemory.upkeep.backup.archive import Progress
 from aimemory.upkeep.backup.check import fsck
 from aimemory.upkeep.verify.findings import Findings
@@ -39,14 +40,15 @@ def check_wiki(data: DataDir, findings: Findings, progress: Progress) -> None:
     _compare_with_head(data, blobs, findings)
 
 
-def _pages(data: DataDir, findings: Findings, progress: Progress) -> dict[str, str]:
-    """Read all pages; returns git's id of each one's content."""
-    files, blobs = WikiFiles(data.wiki), {}
+def _pages(data: DataDir, findings: Findings, progress: Progress) -> dict[str, str | None]:
+    """Read all pages; returns git's id of each one's content, None for a file that is not taken in as it stands."""
+    files = WikiFiles(data.wiki)
+    blobs: dict[str, str | None] = {}
     found = scan(data.wiki, {})
     if found.problem:
         findings.add("damage", "wiki", "wiki", found.problem, "Give the folders back to yourself (chown, chmod).")
     for path in found.nameless:
-        what = "Its name is no UTF-8: it is no page, and not committed."
+        what = "Its name can be no page's (no UTF-8, control characters, a backslash): it is not committed."
         findings.add("note", "wiki", f"wiki/{path}", what, "Rename it.")
     for path in sorted(found.added):
         findings.counts["pages"] += 1
@@ -56,12 +58,22 @@ def _pages(data: DataDir, findings: Findings, progress: Progress) -> dict[str, s
             raw, _ = files.read(path)
         except NotFound:  # removed since the walk
             continue
+        except TooLarge as error:  # a person's doing, as below
+            findings.add("note", "wiki", f"wiki/{path}", str(error), "Until then it is neither found nor committed.")
+            blobs[path] = None
+            continue
+        except Unavailable as error:
+            do = "Make it readable, or take it from git or a backup."
+            findings.add("damage", "wiki", f"wiki/{path}", str(error), do)
+            blobs[path] = None
+            continue
         except AimemoryError as error:
             findings.add("damage", "wiki", f"wiki/{path}", str(error), "It is in no answer until it can be read.")
             continue
-        except OSError as error:
-            what = f"It can't be read: {error.strerror}."
-            findings.add("damage", "wiki", f"wiki/{path}", what, "Make it readable, or take it from git or a backup.")
+        if sanitize(path).counts:
+            what = "Its name looks as if it held a secret: it is neither found nor committed."
+            findings.add("note", "wiki", f"wiki/{path}", what, "Rename it.")
+            blobs[path] = None
             continue
         blobs[path] = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
         if problem := parse_page(path, raw).problem:
@@ -72,7 +84,7 @@ def _pages(data: DataDir, findings: Findings, progress: Progress) -> dict[str, s
     return blobs
 
 
-def _compare_with_head(data: DataDir, blobs: dict[str, str], findings: Findings) -> None:
+def _compare_with_head(data: DataDir, blobs: dict[str, str | None], findings: Findings) -> None:
     """Pages that wait for a commit are no damage: held for a secret, edited just now, or left by a crash."""
     head = asyncio.run(_head(data))
     if head is None:
@@ -80,7 +92,7 @@ def _compare_with_head(data: DataDir, blobs: dict[str, str], findings: Findings)
         return
     do = "The daemon commits it, unless `aimemory status` names a reason."
     for path in sorted(blobs.keys() | head.keys()):
-        if blobs.get(path) == head.get(path):
+        if blobs.get(path, "") in (None, head.get(path)):
             continue
         what = "HEAD lacks it." if path not in head else "HEAD has it, the disk doesn't." if path not in blobs else (
             "The disk has another text than HEAD."

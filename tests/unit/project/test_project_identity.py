@@ -114,6 +114,7 @@ def test_a_folder_name_is_portable(text: str, name: str) -> None:
 
 def test_a_text_without_letters_gets_a_name_that_tells_it_from_others() -> None:
     assert portable_name("🎉").startswith("project-")
+    assert portable_name("index") == portable_name("Index") == "project-index"  # the name of a folder's listing
     assert portable_name("🎉") != portable_name("🚀")
 
 

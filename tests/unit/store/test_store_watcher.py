@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from aimemory.errors import Unavailable
 from aimemory.model.protocols import TaskPulse
 from aimemory.store import watcher as watcher_module
@@ -63,3 +65,36 @@ def test_hints_are_looked_at_and_a_doubt_means_the_whole_tree(monkeypatch):
     pages, watcher, _ = watched(monkeypatch, some)
 
     assert pages.walks >= 2 and pages.looked[0] == {"a/b/c.md"} and watcher.problem is None
+
+
+@pytest.mark.promise("P9.221")
+def test_a_folder_that_was_away_is_watched_again_as_soon_as_it_is_back(monkeypatch, tmp_path):
+    """Not after the five minutes for which the system's refusal counts."""
+    root, asked = tmp_path / "wiki", []
+
+    async def changes(folder):
+        asked.append(folder.is_dir())
+        if not folder.is_dir():
+            raise Unavailable("No path was found")
+        yield frozenset({"a.md"})
+        await asyncio.Event().wait()
+
+    class Away(Pages):
+        async def reconcile(self):
+            self.walks += 1
+            if self.walks == 2:
+                root.mkdir()
+            if asked[-1]:  # the walk with which watching begins
+                self.enough.set()
+
+    async def story():
+        monkeypatch.setattr(watcher_module, "changes", changes)
+        monkeypatch.setattr(watcher_module, "_POLL_S", 0.01)
+        pages = Away()
+        running = asyncio.create_task(Watcher(pages, root).run(TaskPulse("watcher")))
+        async with asyncio.timeout(60):
+            await pages.enough.wait()
+        running.cancel()
+
+    asyncio.run(story())
+    assert asked == [False, True]

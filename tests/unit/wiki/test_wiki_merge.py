@@ -170,3 +170,11 @@ def test_a_new_text_keeps_the_form_of_the_old(old: str, new: str, kept: str) -> 
 )
 def test_an_addition_changes_no_byte_of_the_page(page: bytes, result: bytes) -> None:
     assert appended(page, "more\n") == result
+
+
+@pytest.mark.promise("P11.220")
+def test_texts_that_would_take_long_to_compare_are_not_merged() -> None:
+    """A page of 8 MiB can have four million lines, which took 46 seconds."""
+    base = "a\n" * 200_000 + "z\n"
+    assert merge(base, f"b\n{base}", f"{base}c\n") is None
+    assert keep_form(base.replace("\n", "\r\n"), f"b\n{base}") == f"b\n{base}".replace("\n", "\r\n")

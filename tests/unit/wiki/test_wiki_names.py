@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from aimemory.errors import UserError
-from aimemory.wiki.names import GITIGNORE, check_new_page_path, check_page_path, is_ours_ignored, slug
+from aimemory.wiki.names import GITIGNORE, check_new_page_path, check_page_path, is_ours_ignored, slug, unusable
 
 TITLES = {
     "データベースの選択": "データベースの選択",
@@ -26,7 +26,7 @@ ESCAPES = [
     "a/./b.md", "a/", "a.md/", "..\\a.md", "a\\b.md", "C:\\a.md", "a\0.md", "a\n.md", "a\x7f.md", "\ud800.md",
     "%2e%2e/a.md", "%2E%2e%2fa.md", "a/%2e%2e/b.md", "%252e%252e/a.md", "%25252525252e.md", "%2fetc/a.md",
     "a%00.md", "a%5cb.md", "a/%2egit/b.md", ".git/config.md", "a/.git/b.md", ".obsidian/a.md", ".hidden.md",
-    "a.txt", "md", "notes/a", "x" * 241 + ".md", "é" * 119 + ".md", "/".join(["x" * 200] * 5) + ".md",
+    "a.txt", "md", "notes/a", "x" * 253 + ".md", "é" * 127 + ".md", "/".join(["x" * 200] * 20) + ".md",
 ]  # fmt: skip
 
 
@@ -116,6 +116,23 @@ def test_a_page_made_through_us_has_a_name_for_every_platform(path: str) -> None
     assert check_page_path(path) == path
     with pytest.raises(UserError, match="can't be created"):
         check_new_page_path(path)
+
+
+@pytest.mark.parametrize("path", ["x" * 241 + ".md", "é" * 119 + ".md", "/".join(["x" * 200] * 5) + ".md"])
+def test_what_is_made_through_us_is_shorter_than_what_may_lie_there(path: str) -> None:
+    assert check_page_path(path) == path
+    with pytest.raises(UserError, match="Choose a shorter name"):
+        check_new_page_path(path)
+
+
+@pytest.mark.parametrize("name", ["a\nb.md", "a\nb", "a\x1b[31m.md", "a\\b.md", "\udcff.md", "%2e%2e%2fx.md", "a%00"])
+def test_a_name_that_no_request_could_give_is_no_pages(name: str) -> None:
+    assert unusable(name)
+
+
+@pytest.mark.parametrize("name", ["a b.md", "日本語", "100%.md", "a\xa0b.md", "é" * 125 + ".md", "x.", "con"])
+def test_a_persons_own_name_is_a_pages_where_a_request_can_give_it(name: str) -> None:
+    assert unusable(name) is None
 
 
 def test_a_portable_path_may_be_created() -> None:

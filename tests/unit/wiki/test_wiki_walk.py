@@ -1,5 +1,6 @@
 """The walk: what is new, changed, gone; what is no page; and what looks like an accident."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aimemory.datadir import TEMP_PREFIX
-from aimemory.wiki.walk import Stat, scan
+from aimemory.wiki.walk import Stat, look, scan
 
 
 def put(root: Path, path: str, text: str = "x", age_s: int = 60) -> Path:
@@ -75,8 +76,39 @@ def test_hidden_temporary_foreign_and_linked_files_are_no_pages(tmp_path: Path) 
 
     found = scan(root, {})
     assert set(found.added) == {"page.md"}
-    assert found.ignored_count == 11
+    assert found.ignored_count == 7
+    assert found.others == ("folder", "link.md", "loop", "pipe.md")
     assert found.nameless == ("bad\\xff.md",) and found.problem is None
+
+
+def test_names_that_no_request_could_give_are_listed_so_that_they_can_be_printed_and_kept(tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    for name in ("a\nb.md", "new\nfolder/c.md", "back\\slash.md", f"bell\a {token}.md", "fine.md"):
+        put(tmp_path, name)
+
+    found = scan(tmp_path, {})
+
+    assert set(found.added) == {"fine.md"}
+    assert found.nameless == ("a\\nb.md", "back\\slash.md", "bell\\x07 [redacted:github-token].md", "new\\nfolder/")
+    assert look(tmp_path, ["new\nfolder/c.md", "a\nb.md", "fine.md"], {}).added.keys() == {"fine.md"}
+
+
+def test_a_folder_on_a_failing_disk_counts_as_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "broken/a.md")
+    put(tmp_path, "fine.md")
+    before = known(tmp_path)
+    scandir = os.scandir
+
+    def failing(folder: str) -> object:
+        if folder.endswith("broken"):
+            raise OSError(errno.EIO, "Input/output error")
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    (tmp_path / "fine.md").unlink()
+    found = scan(tmp_path, before)
+
+    assert found.removed == ("fine.md",) and "broken" in str(found.problem)
 
 
 def test_temporary_files_of_a_crash_are_removed_after_an_hour(tmp_path: Path) -> None:
