@@ -119,10 +119,10 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         )
     if names := parts.pages.last.others:
         found.append(f"Links and special files are no pages, and links are not followed: {_some(names)}.")
-    unread = list(parts.pages.unread.values())
-    found += unread[:_SHOWN]
-    if len(unread) > _SHOWN:
-        found.append(f"{len(unread) - _SHOWN} more files of the wiki are no pages for such reasons.")
+    no_pages = list(parts.pages.unread.values())
+    found += no_pages[:_SHOWN]
+    if len(no_pages) > _SHOWN:
+        found.append(f"{len(no_pages) - _SHOWN} more files of the wiki are no pages for such reasons.")
     found += [_held(path, kinds) for path, kinds in parts.pages.held.items()]
     found += _conflicts(parts)
     if state.usage is not None and (problem := state.usage.warning()):

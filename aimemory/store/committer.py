@@ -26,6 +26,7 @@ EDITED_BY_HAND, DELETED_BY_HAND = "Edit by hand", "Delete by hand"
 
 _GROUP_S = 1.0
 _RETRY_S = 5.0
+_PAUSES, _PAUSE_S = 8, 0.25
 _BEHIND_NS = 3_000_000_000
 
 
@@ -33,7 +34,8 @@ _BEHIND_NS = 3_000_000_000
 class Change:
     """One path's new content (None: deleted), whose it is, and what it was for the commit message.
 
-    queued_ns: set when it is queued.
+    found: it lay there, somebody else than us wrote or deleted it. queued_ns: set when it is queued. waited: it was
+    held back since a git was at work on the files.
     """
 
     path: str
@@ -41,7 +43,9 @@ class Change:
     user: str
     email: str
     summary: str
+    found: bool = False
     queued_ns: int = 0
+    waited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class Committer:
         self._unsynced: set[str] = set()
         self._in_step = False  # a crash may have come between a commit and the repository's own index
         self._behind_ns = 0
+        self._waits_ns = 0
         self._wake = asyncio.Event()
         self._lock = asyncio.Lock()
         self.problem: str | None = None
@@ -109,7 +114,7 @@ class Committer:
             await asyncio.sleep(_GROUP_S)  # one commit for what belongs together
             self._wake.clear()
             try:
-                done = await self.flush()
+                done = await self.flush(patient=True)
                 pulse.beat(queue=len(self._queue), last=f"{done} pages committed" if done else None)
             except AimemoryError as error:
                 pulse.fail(str(error))
@@ -117,16 +122,23 @@ class Committer:
             if self._queue or self._unsynced or not self._in_step:
                 self._wake.set()
 
-    async def flush(self) -> int:
+    async def flush(self, *, patient: bool = False) -> int:
         """Commit everything that waits; returns the number of pages.
 
         Raises Unavailable when the repository can't take it now (a merge in progress, a foreign lock); nothing is
-        lost, the changes stay queued.
+        lost, the changes stay queued. While somebody's git is at work on the files, what was found on the disk waits:
+        committed, the half of a checkout would be taken for a person's deletions and edits.
+        patient: don't wait for it, and say so only when it lasts.
         """
+        if not patient:
+            await self._let_git_finish()
         async with self._lock:
             batch, self._queue = self._queue, []
             left = batch
+            waits: list[Change] = []
             try:
+                waits, batch = await self._in_thread(lambda: self._apart(batch)) if batch else (waits, batch)
+                left = batch
                 left = batch = await self._in_thread(lambda: self._not_overtaken(batch)) if batch else batch
                 for group in _by_author(batch):
                     made = await self._in_thread(partial(self._commit, group))
@@ -142,6 +154,7 @@ class Committer:
                         self._behind_ns = 0
                     else:
                         self._behind_ns = self._behind_ns or self._clock.now_ns()
+                self._say_what_waits(bool(waits), patient)
                 self.problem = None
             except AimemoryError as error:
                 self.problem = str(error)
@@ -150,8 +163,45 @@ class Committer:
                 self.problem = f"git can't be written: {error}"
                 raise Unavailable(self.problem) from error
             finally:
-                self._queue = left + self._queue
+                self._queue = waits + left + self._queue
             return len(batch)
+
+    async def _let_git_finish(self) -> None:
+        """Most of what git does is done in an instant."""
+        for _ in range(_PAUSES):
+            try:
+                if not any(change.found for change in self._queue) or not await self._in_thread(
+                    lambda: self._open_repo().is_changing()
+                ):
+                    return
+            except AimemoryError:  # told by the flush
+                return
+            await asyncio.sleep(_PAUSE_S)
+
+    def _apart(self, batch: list[Change]) -> tuple[list[Change], list[Change]]:
+        """In the thread: what has to wait for somebody's git, and the rest. Of one page's changes the order is kept."""
+        if not any(change.found for change in batch) or not self._open_repo().is_changing():
+            return [], batch
+        held: set[str] = set()
+        waits, rest = [], []
+        for change in batch:
+            if change.found or change.path in held:
+                held.add(change.path)
+                waits.append(replace(change, waited=True))
+            else:
+                rest.append(change)
+        return waits, rest
+
+    def _say_what_waits(self, something: bool, patient: bool) -> None:
+        """Raises Unavailable where something waits and that is to be said."""
+        now = self._clock.now_ns()
+        self._waits_ns = (self._waits_ns or now) if something else 0
+        if something and not (patient and now - self._waits_ns < _BEHIND_NS):
+            lock = self._root / ".git" / "index.lock"
+            raise Unavailable(
+                f"A git is at work in {self._root}, so what it and people change there waits until it is done. If none "
+                f"runs: rm {lock}. One that is left over goes by itself after ten minutes to an hour."
+            )
 
     async def differing(self, paths: Sequence[str]) -> list[str]:
         """Which of these pages HEAD lacks or has with other content."""
@@ -244,7 +294,7 @@ class Committer:
     async def close(self) -> None:
         """Commit what waits, if the repository allows, and release the thread."""
         try:
-            await self.flush()
+            await self.flush(patient=True)
         except AimemoryError:
             pass  # reported in `problem`; the next start finds what HEAD lacks
         repo = self._repo
@@ -255,13 +305,15 @@ class Committer:
     def _not_overtaken(self, batch: list[Change]) -> list[Change]:
         """In the thread: without what a person settled in a commit of his own while it waited for a merge to end, and
         without deletions by hand of files that are there again, since a branch was switched and back meanwhile: what
-        came back has a change of its own, if HEAD lacks it."""
-        old = self._open_repo().overtaken([(change.path, change.content, change.queued_ns) for change in batch])
+        came back has a change of its own, if HEAD lacks it. Also without what a git put there and took away again."""
+        repo = self._open_repo()
+        old = repo.overtaken([(change.path, change.content, change.queued_ns) for change in batch])
         return [
             change
             for number, change in enumerate(batch)
             if number not in old
-            and not (change.summary == DELETED_BY_HAND and os.path.lexists(self._root / change.path))
+            and not (change.content is None and change.found and os.path.lexists(self._root / change.path))
+            and not (change.content is not None and change.waited and repo.is_past(change.path, change.content))
         ]
 
     def _commit(self, group: list[Change]) -> bool:

@@ -416,7 +416,8 @@ class Pages:
             if path in by_hand:
                 self._commit_edit(path, raw)
             elif path in writes:
-                self._commit(path, raw, Actor(writes[path].user or self._actor.user, self._actor.machine), "Add")
+                who = Actor(writes[path].user or self._actor.user, self._actor.machine)
+                self._commit(path, raw, who, "Add", outside=True)
         return len(missing) + await self._commit_deletions()
 
     async def _commit_deletions(self) -> int:
@@ -535,7 +536,8 @@ class Pages:
         for path, row in writes.items():
             # put back as we wrote it, after a deletion or an edit by hand that git may have by now
             if self._stands(path, None) == found[path][1]:  # else a newer write of ours is queued already
-                self._commit(path, found[path][0], Actor(row.user or self._actor.user, self._actor.machine), "Add")
+                who = Actor(row.user or self._actor.user, self._actor.machine)
+                self._commit(path, found[path][0], who, "Add", outside=True)
         changed = [(path, raw) for path, (raw, _) in found.items() if path in by_hand or path in writes]
         if same:
             await self._projector.execute(lambda db: touch_pages(db, same))
@@ -577,7 +579,7 @@ class Pages:
             known |= await ours(left)
         return [path for path in left if path not in known], known
 
-    def _commit(self, path: str, raw: bytes, actor: Actor, summary: str) -> None:
+    def _commit(self, path: str, raw: bytes, actor: Actor, summary: str, *, outside: bool = False) -> None:
         """Queue a commit, unless something in the page or its name looks like a secret, or a conflict of git's is left
         in it; then it is held and named."""
         if has_conflict_markers(raw.decode("utf-8", "replace")):
@@ -588,17 +590,17 @@ class Pages:
             self._held[path] = found
             return
         self._held.pop(path, None)
-        self._committer.add(Change(path, raw, *author_of(actor), summary))
+        self._committer.add(Change(path, raw, *author_of(actor), summary, outside))
 
     def _commit_edit(self, path: str, raw: bytes) -> None:
         actor, summary = self._whose(path, EDITED_BY_HAND)
-        self._commit(path, raw, actor, summary)
+        self._commit(path, raw, actor, summary, outside=True)
         if summary == EDITED_BY_HAND:
             self._on_edit(path, raw)
 
     def _commit_deletion(self, path: str) -> None:
         actor, summary = self._whose(path, DELETED_BY_HAND)
-        self._committer.add(Change(path, None, *author_of(actor), summary))
+        self._committer.add(Change(path, None, *author_of(actor), summary, found=True))
 
     async def _take_out(self, removed: Sequence[str]) -> int:
         if not removed:

@@ -16,6 +16,7 @@ LEFT_OVER_S = 600
 LEFT_OVER_UNSEEN_S = 3600
 
 _MARK = b"aimemory "
+_MOMENT_NS = 1_000_000_000
 
 
 def is_held(lock: Path, worktree: Path, processes: Path = Path("/proc")) -> bool:
@@ -53,6 +54,18 @@ def taken(lock: Path, worktree: Path) -> Iterator[bool]:
         yield True
     finally:
         lock.unlink(missing_ok=True)
+
+
+def is_changing(git_dir: Path, worktree: Path, ours_ns: int) -> bool:
+    """Whether somebody's git is at work on the files: it holds the index, or let go of it within the last second, as a
+    checkout does before it moves HEAD. ours_ns: the index's time when we wrote it ourselves."""
+    if is_held(git_dir / "index.lock", worktree):
+        return True
+    try:
+        stamp_ns = (git_dir / "index").stat().st_mtime_ns
+    except FileNotFoundError:
+        return False
+    return stamp_ns != ours_ns and abs(time.time_ns() - stamp_ns) < _MOMENT_NS
 
 
 def _git_runs_in(worktree: Path, processes: Path) -> bool | None:

@@ -24,7 +24,7 @@ from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.gitindex import sync_index
 from aimemory.wiki.gitobjects import ObjectSync
 from aimemory.wiki.gitrefs import read_log
-from aimemory.wiki.locks import is_held
+from aimemory.wiki.locks import is_changing, is_held
 from aimemory.wiki.names import GITIGNORE, PAGE_SUFFIX, is_ours_ignored
 
 _Nested: TypeAlias = dict[str, "_Nested | pygit2.Oid | None"]
@@ -70,6 +70,7 @@ class WikiRepo:
         self._repo = _open(root)
         self._objects = ObjectSync(Path(self._repo.path))
         self._in_step = False
+        self._index_ns = 0
         self._unsynced: dict[str, pygit2.Oid | None] = {}
         self._last: pygit2.Oid | None = None
         self._first_commit()
@@ -144,7 +145,17 @@ class WikiRepo:
         if done:
             self._unsynced.clear()
             self._in_step = True
+            self._index_ns = _time_of(Path(self._repo.path) / "index")
         return done
+
+    def is_changing(self) -> bool:
+        """Whether somebody's git is changing files just now: what is found on the disk may be half of a checkout."""
+        return is_changing(Path(self._repo.path), self.root, self._index_ns)
+
+    def is_past(self, path: str, raw: bytes) -> bool:
+        """Whether the file says something else by now, and this text is in the repository already."""
+        blob = pygit2.hash(raw)
+        return self._differs(path, blob) and blob in self._repo
 
     def tracked(self) -> dict[str, str]:
         """All pages that HEAD holds: path → git's id of the content."""
@@ -350,6 +361,13 @@ class WikiRepo:
         blob = self._repo.create_blob(path.read_bytes())
         self._commit({".gitignore": blob}, _US, "Begin the wiki", self._clock.now_ns())
         self.sync_index([])
+
+
+def _time_of(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _open(root: Path) -> pygit2.Repository:

@@ -78,7 +78,7 @@ def test_a_new_file_a_removed_one_and_one_that_moved(daemon, pages):
     new.rename(new.with_name("delta.md"))
     in_time(
         daemon,
-        lambda: [h["path"] for h in daemon.search("gecko") if h["path"]][-1].endswith("/delta.md"),
+        lambda: ["delta.md"] == [h["path"][-8:] for h in daemon.search("gecko", observations=False)],
         "a renamed file",
     )
 
@@ -127,6 +127,28 @@ def test_a_checkout_of_an_older_state(daemon, pages):
     git(wiki, "checkout", "-q", before, "--", name)
 
     in_time(daemon, lambda: found(daemon, "aardvark") == {"Alpha"}, "git checkout")
+
+
+@pytest.mark.promise("P9.223")
+def test_a_checkout_that_takes_its_time_deletes_nothing_of_the_branch(daemon, pages):
+    """As `git checkout` of an old commit with thousands of pages does: the index is held, files go, then HEAD moves."""
+    wiki = daemon.data.wiki
+    name = pages["alpha"].relative_to(wiki).as_posix()
+    daemon.wait(lambda: name in committed(wiki) and not git(wiki, "status", "--porcelain"), "all is committed")
+    head, text = git(wiki, "rev-parse", "HEAD"), pages["alpha"].read_text()
+    lock = wiki / ".git" / "index.lock"
+    lock.touch()
+    pages["alpha"].unlink()
+    in_time(daemon, lambda: found(daemon, "aardvark") == set(), "the page is away")
+    daemon.wait(lambda: any(str(lock) in problem for problem in daemon.status()["problems"]), "what waits is named")
+    assert git(wiki, "rev-parse", "HEAD") == head
+
+    pages["alpha"].write_text(text)
+    lock.unlink()
+
+    in_time(daemon, lambda: found(daemon, "aardvark") == {"Alpha"}, "the page is back")
+    daemon.wait(lambda: daemon.status()["git"]["waiting"] == 0, "nothing waits")
+    assert git(wiki, "rev-parse", "HEAD") == head and git(wiki, "status", "--porcelain") == ""
 
 
 def test_an_emptied_tree_is_no_mass_delete(daemon, pages):
