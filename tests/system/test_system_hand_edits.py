@@ -78,7 +78,7 @@ def test_a_new_file_a_removed_one_and_one_that_moved(daemon, pages):
     new.rename(new.with_name("delta.md"))
     in_time(
         daemon,
-        lambda: ["delta.md"] == [h["path"][-8:] for h in daemon.search("gecko", observations=False)],
+        lambda: [h["path"][-8:] for h in daemon.search("gecko", observations=False)] == ["delta.md"],
         "a renamed file",
     )
 
