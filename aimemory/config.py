@@ -175,7 +175,8 @@ class Config:
 
     activated: systemd listens on the Unix socket and hands it over as file descriptor 3. child_env: the environment of
     a daemon that is started in the background. harness_env: variables that move a harness's own folder, where set.
-    editor: the person's own, as a command line; `$VISUAL`, else `$EDITOR`.
+    editor: the person's own, as a command line; `$VISUAL`, else `$EDITOR`. pager: `$PAGER`; without that and an
+    editor `less`.
     """
 
     data: DataDir
@@ -199,6 +200,7 @@ class Config:
     temp_dirs: tuple[str, ...] = ("/tmp", "/var/tmp")
     harness_env: Mapping[str, str] = field(default_factory=dict)
     editor: str = "vi"
+    pager: str = ""
 
 
 HARNESS_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")
@@ -271,6 +273,7 @@ def load_config(
         child_env=_child_env(env, root),
         harness_env={name: env[name] for name in HARNESS_VARIABLES if env.get(name)},
         editor=env.get("VISUAL") or env.get("EDITOR") or "vi",
+        pager=env.get("PAGER") or ("" if env.get("VISUAL") or env.get("EDITOR") else "less"),
         temp_dirs=tuple(dict.fromkeys(filter(None, ("/tmp", "/var/tmp", env.get("TMPDIR"))))),
     )
 

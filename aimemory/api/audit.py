@@ -156,6 +156,10 @@ def _said(line: Line) -> str:
     match line.type:
         case "page":
             return f"{op or 'write'} {data.get('path')}"
+        case "feedback" if op == "withdraw":
+            return f"took back what was said of {data.get('path')} in line {_short(data.get('of'))}"
+        case "feedback":
+            return f"called {data.get('path')} {op}{': ' * bool(data.get('note'))}{_short(data.get('note') or '')}"
         case "handoff":
             return f"{op} handoff {data.get('handoff')}"
         case "done":

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aimemory.api.repair import Find
+from aimemory.api.versions import Find
 from aimemory.config import Config
 from aimemory.errors import NotFound, UserError
 from aimemory.index.purges import written_by

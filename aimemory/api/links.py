@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from aimemory.api.lookup import Where
-from aimemory.api.repair import Find
+from aimemory.api.versions import Find
 from aimemory.index.links import LinkRow, ambiguous_links, broken_links, link_counts, links_from, links_to, shared_names
 from aimemory.model.answers import Caller, LinkFaults, LinkView, PageLinks
 from aimemory.store.reader import Reader

@@ -9,22 +9,26 @@ from aimemory.api.audit import Audit
 from aimemory.api.bundles import Bundles
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
+from aimemory.api.feedback import Feedback
 from aimemory.api.filters import limit_of, scope_of
 from aimemory.api.forget import Forget
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
 from aimemory.api.lookup import Where, refuse_where_off
+from aimemory.api.reading import Reading
 from aimemory.api.refile import Refile
-from aimemory.api.repair import Find, Repair
+from aimemory.api.related import Related
+from aimemory.api.repair import Repair
 from aimemory.api.undo import Undoing
+from aimemory.api.versions import Find
 from aimemory.brief.compose import Composer, Moment, Occasion
 from aimemory.config import Config
 from aimemory.errors import Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import SessionRow, counts, recent_observations, sessions, unclosed_sessions
 from aimemory.index.links import paths_of_names
-from aimemory.index.pages import PageInfo, newest_pages, page, pages_titled, pages_with_id
-from aimemory.model.answers import Caller, Found, PageView, Recent, RecentItem, Written
+from aimemory.index.pages import PageInfo, newest_pages, page, pages_called, pages_titled, pages_with_id
+from aimemory.model.answers import Caller, Found, Recent, RecentItem, Written
 from aimemory.model.ids import PageId, SessionId, Version, digest
 from aimemory.model.links import file_name
 from aimemory.model.observation import Observation
@@ -87,6 +91,8 @@ class Memory:
         self, *, config: Config, clock: Clock, actor: Actor, pages: Pages, projects: Projects, projector: Projector,
         reader: Reader, composer: Composer, faces: Callable[[Where], tuple[Handoffs, History]], callers: CallerSessions,
         folders: Folders, repair: Callable[[Find, Where], Repair], links: Callable[[Find, Where], Links],
+        reading: Callable[[Find, Where], Reading], feedback: Callable[[Find, Where], Feedback],
+        related: Callable[[Find, Where], Related],
         undoing: Undoing, refile: Refile, bundles: Bundles, capture: CaptureFace, merging: Merging,
         conflicts: ConflictCopies, forget: Callable[[Find], Forget], audit: Audit,
         status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
@@ -106,6 +112,9 @@ class Memory:
         self.handoffs, self.history = faces(self._where)
         self.repair = repair(self._page_at, self._near)
         self.links = links(self._page_at, self._near)
+        self.reading = reading(self._page_at, self._near)
+        self.feedback = feedback(self._page_at, self._near)
+        self.related = related(self._page_at, self._near)
         self.undoing = undoing
         self.refile = refile
         self.bundles = bundles
@@ -121,13 +130,14 @@ class Memory:
         self, *, query: str, caller: Caller, project: str | None = None, kind: str | None = None, limit: int = 10,
         cursor: str | None = None, harness: str | None = None, session: str | None = None, since: str | None = None,
         until: str | None = None, file: str | None = None, workspace: str | None = None, tag: str | None = None,
-        include_observations: bool = True, after: int = 0,
+        include_observations: bool = True, fold: bool = True, after: int = 0,
     ) -> Found:  # fmt: skip
         """Pages and recorded events that match; any text is a valid query. Project "*" searches all of them.
 
         kind: of pages, or `observation` for recorded events alone. tag: of pages. file: a path or a part of one that
         they are about. since, until: dates or times, inclusive. limit: 1 to 50.
-        workspace: all projects of it, in place of one.
+        workspace: all projects of it, in place of one. fold: hits that say nearly the same are one. cursor: of the
+        answer before, refused with UserError where what was shown has changed since.
         after: wait until the index shows this journal line. Raises UserError for a filter that can't be understood,
         Unavailable when the index can't answer: that is never shown as "nothing found".
         """
@@ -141,7 +151,7 @@ class Memory:
             include_observations=include_observations,
         )  # fmt: skip
         text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES).value
-        asked = Request(text, scope, limit_of(limit), cursor, self._clock.now_ns())
+        asked = Request(text, scope, limit_of(limit), cursor, self._clock.now_ns(), fold)
         answer = await self._reader.read(search(asked))
         hits = tuple(replace(hit, project=self._projects.name_of(hit.project)) for hit in answer.hits)
         return Found(replace(answer, hits=hits), where.name, where.how, answer.cursor)
@@ -179,25 +189,6 @@ class Memory:
         return Recent(tuple(item for _, item in found[:limit]), where.name, where.how)
 
     # -- pages -------------------------------------------------------------------------------------------------------
-
-    async def read_page(
-        self, *, page: str, caller: Caller, project: str | None = None, offset: int = 0, max_chars: int = 1 << 30
-    ) -> PageView:
-        """A page by path, id or title, with the version token that a write must give back.
-
-        Raises NotFound, UserError for a title that fits several pages or a path that leaves the wiki.
-        """
-        where = await self._where(project, caller, must=False)
-        path = await self._find(page, where)
-        text, version = await self._merging.read(path)
-        info = await self._info(path)
-        start = max(0, min(offset, len(text)))
-        end = min(len(text), start + max(1, max_chars))
-        return PageView(
-            path=path, id=info.id if info else "", title=info.title if info else path, kind=info.kind if info else "",
-            text=text[start:end], version=version, project=self._projects.name_of(info.project) if info else where.name,
-            project_how=where.how, total_chars=len(text), next_offset=end if end < len(text) else None,
-        )  # fmt: skip
 
     async def write_page(
         self, *, title: str, body: str, caller: Caller, kind: str = "note", project: str | None = None,
@@ -377,7 +368,8 @@ class Memory:
         found: list[PageInfo] = []
         for name in (wanted, f"handoff-{wanted}", f"session-{wanted}"):  # ids as `handoffs` and `sessions` show them
             found = found or await self._reader.read(pages_with_id(name))
-        found = found or await self._reader.read(pages_titled(wanted))
+        for plan in (pages_titled, pages_called):
+            found = found or await self._reader.read(plan(wanted))
         here = [row for row in found if row.project in where.with_global] or found
         if len(here) == 1:
             return here[0].path

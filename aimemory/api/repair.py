@@ -1,13 +1,13 @@
 """Repair of pages that were filed or written wrongly: edit, delete, bring back, and what a page was before."""
 
 import difflib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from aimemory.api.lookup import Located, Where
+from aimemory.api.versions import Find, chosen, decoded, find_ever
 from aimemory.errors import Conflict, NotFound, Unavailable, UserError
 from aimemory.index.links import pages_linking_to
-from aimemory.index.pagelines import paths_named
 from aimemory.index.pages import page as page_info
 from aimemory.model.answers import Caller, Deletion, PageChange, PageChanges, Written
 from aimemory.model.ids import Version
@@ -22,19 +22,13 @@ from aimemory.store.past import PageHistory, PastVersion
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.wiki.frontmatter import edit_field
-from aimemory.wiki.names import check_page_path
 
 _MAX_LISTED = 1000
-_MIN_PREFIX = 4
 _GENERATED = ("session", "handoff")
 REMAINS = (
     "Its earlier versions stay in the wiki's git history; `aimemory undelete` brings it back.",
     "The journal keeps who wrote and deleted it and when, and recorded events that led to it.",
 )
-
-
-Find = Callable[[str, str | None, Caller], Awaitable[tuple[str, Located]]]
-"""The path of a page by path, id or title. Raises NotFound; UserError when it fits several."""
 
 
 class Repair:
@@ -135,8 +129,8 @@ class Repair:
             raise Conflict(
                 f"{path} is there. Name an earlier version to restore; `aimemory history {path}` lists them."
             )
-        wanted = _chosen(path, found, version)
-        text = _decoded(path, wanted, await self._history.content(path, wanted))
+        wanted = chosen(path, found, version)
+        text = decoded(path, wanted, await self._history.content(path, wanted))
         expected = found[0].version if exists else None
         return await self._write(path, sanitize(text), expected, caller, where, "Restore", "restore", None)
 
@@ -218,20 +212,7 @@ class Repair:
         return await find(page, project, caller)
 
     async def _find_ever(self, page: str, project: str | None, caller: Caller) -> tuple[str, Located]:
-        """As `find`, and by path or file name for a page that is gone."""
-        try:
-            return await self._find(page, project, caller)
-        except NotFound:
-            where = await self._where(project, caller)
-            wanted = page.strip().removeprefix("[[").removesuffix("]]").strip()
-            if "/" in wanted:
-                return check_page_path(wanted if wanted.endswith(".md") else f"{wanted}.md"), where
-            named = await self._reader.read(paths_named(wanted.removesuffix(".md")))
-            if len(named) == 1:
-                return named[0], where
-            if named:
-                raise UserError(f"{wanted[:80]!r} was the name of several pages: {', '.join(named)}.") from None
-            raise
+        return await find_ever(self._find, self._where, self._reader, page, project, caller)
 
     async def _write(
         self, path: str, content: Sanitized[str], expected: Version | None, caller: Caller, where: Located,
@@ -253,37 +234,3 @@ class Repair:
 
 
 _NOT_AGAIN = "It was generated; it is not made again."
-
-
-def _chosen(path: str, found: Sequence[PastVersion], named: str | None) -> PastVersion:
-    """The version that was meant. Raises NotFound, UserError when the name fits several."""
-    with_text = [one for one in found if one.version is not None]
-    if named is None:
-        if with_text:
-            return with_text[0]
-        raise NotFound(f"Nothing is known of a page {path}: neither git nor the journal has it.")
-    if named.isascii() and named.isdigit() and len(named) < _MIN_PREFIX:
-        if 0 < int(named) <= len(found) and found[int(named) - 1].version is not None:
-            return found[int(named) - 1]
-        raise NotFound(f"Version {named} of {path} has no text. `aimemory history {path}` lists its versions.")
-    fits = [
-        one
-        for one in with_text
-        if len(named) >= _MIN_PREFIX and (
-            str(one.version).startswith(named) or (one.commit or "").startswith(named)
-        )
-    ]  # fmt: skip
-    if len({one.version for one in fits}) > 1:
-        raise UserError(f"{named[:40]!r} fits several versions of {path}. Give more of it.")
-    if not fits:
-        raise NotFound(f"{path} has no version {named[:40]!r}. `aimemory history {path}` lists its versions.")
-    return next((one for one in fits if one.blob is not None), fits[0])
-
-
-def _decoded(path: str, version: PastVersion, raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise UserError(
-            f"That version of {path} is no UTF-8. `git show {version.commit}:{path}` in the wiki prints its bytes."
-        ) from None

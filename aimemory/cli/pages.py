@@ -1,4 +1,4 @@
-"""`search`, `read`, `write`, `recent`, `brief`."""
+"""`write`, `recent`, `brief`."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,6 @@ from aimemory.cli.client import Client
 from aimemory.cli.output import clean, examples, json_option, note, print_json, translated
 from aimemory.config import load_config
 from aimemory.errors import UserError
-from aimemory.model.page import total_text
 
 project_option = click.option(
     "-p", "--project", help='Project (workspace/folder, folder or remote) instead of this directory\'s; "*" for all.'
@@ -29,91 +28,6 @@ def needs_place(named: dict[str, str | None]) -> None:
     """What is written without a directory needs a project, or a path, that was named. Raises UserError."""
     if here() is None and not (named.get("project") or named.get("path")):
         raise UserError("The working directory does not exist any more. Name a project with --project.")
-
-
-@click.command(
-    epilog=examples(
-        "aimemory search session brief",
-        "aimemory search -p '*' 'connection refused'",
-        "aimemory search --json 飞书",
-        "aimemory search --explain --file src/main.py 'why is the timeout 30 s'",
-    )
-)
-@click.argument("query", nargs=-1)
-@project_option
-@click.option("-k", "--kind", help="Only pages of this kind, such as decision or session; observation: only events.")
-@click.option("-t", "--tag", help="Only pages with this tag.")
-@click.option("-w", "--workspace", help="All projects of this workspace.")
-@click.option("-f", "--file", help="Only what is about this file, by its path or a part of it.")
-@click.option("--harness", help="Only recorded events of this harness.")
-@click.option("--session", help="Only recorded events of this session.")
-@click.option("--since", help="Not older than this date or time.")
-@click.option("--until", help="Not newer than this date or time.")
-@click.option("-n", "--limit", type=click.IntRange(1, 50), default=10, show_default=True, help="Number of hits.")
-@click.option("--cursor", help="Go on where an earlier answer ended.")
-@click.option("--pages-only", is_flag=True, help="Leave recorded events out.")
-@click.option("--explain", is_flag=True, help="Show what brought each hit to its place.")
-@json_option
-@translated
-def search(
-    query: tuple[str, ...], limit: int, pages_only: bool, explain: bool, as_json: bool, **filters: str | None
-) -> None:
-    """Search pages and recorded events. Any text is a valid query; quoted "phrases" and -word work.
-
-    Words that begin with a dash go behind `--`:  aimemory search -- -Wall
-    """
-    body = {"query": " ".join(query), "cwd": here(), "limit": limit, "observations": not pages_only, **filters}
-    found = Client(load_config()).post("/api/v1/search", body)
-    if as_json:
-        print_json(found)
-        return
-    answer = found["answer"]
-    note(f"In {found['project'] or 'all projects'} ({found['project_how']}):")
-    if answer["loosened"]:
-        note(answer["loosened"])
-    for number, hit in enumerate(answer["hits"], 1):
-        _print_hit(number, hit)
-        if explain:
-            _print_reason(hit)
-    for text in answer["notes"]:
-        note(text)
-    if cursor := found["next_cursor"]:
-        note(f"{len(answer['hits'])} of {total_text(answer['total'])} hits; --cursor {cursor} gives the next.")
-
-
-def _print_reason(hit: dict[str, Any]) -> None:
-    shares = ", ".join(f"{name} {share:.2f}" for name, share in hit["shares"])
-    click.echo(f"    #{hit['rank']}, score {hit['score']:.2f}: {shares or 'newest first'}")
-    click.echo(f"    {clean(hit['explanation'] or hit['why'])}")
-
-
-def _print_hit(number: int, hit: dict[str, Any]) -> None:
-    where = hit["path"] or f"session {hit['session']}"
-    click.echo(
-        f"{number:>2}. {click.style(clean(hit['title']), bold=True)}  [{hit['kind']}, {(hit['date'] or '')[:10]}]"
-    )
-    click.echo(f"    {click.style(clean(where), fg='cyan')}")
-    if hit["snippet"]:
-        click.echo(f"    {clean(hit['snippet'])}")
-
-
-@click.command(epilog="Example: aimemory read default/app/decisions/use-sqlite-1f2e.md")
-@click.argument("page")
-@project_option
-@click.option(
-    "--version", "show_version", is_flag=True, help="Print the version token on stderr, for `write --version`."
-)
-@json_option
-@translated
-def read(page: str, project: str | None, show_version: bool, as_json: bool) -> None:
-    """Print a page, found by its path, id or title."""
-    found = Client(load_config()).get("/api/v1/page", page=page, project=project, cwd=here())
-    if as_json:
-        print_json(found)
-        return
-    click.echo(clean(found["text"]) if sys.stdout.isatty() else found["text"], nl=not found["text"].endswith("\n"))
-    if show_version:
-        note(found["version"])
 
 
 @click.command(

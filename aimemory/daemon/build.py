@@ -11,14 +11,18 @@ from aimemory.api.audit import Audit
 from aimemory.api.bundles import Bundles
 from aimemory.api.capture import CaptureFace
 from aimemory.api.conflicts import ConflictCopies
+from aimemory.api.feedback import Feedback
 from aimemory.api.forget import Forget
 from aimemory.api.handoffs import MCP, Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
 from aimemory.api.lookup import Lookup, Where
+from aimemory.api.reading import Reading
 from aimemory.api.refile import Refile
-from aimemory.api.repair import Find, Repair
+from aimemory.api.related import Related
+from aimemory.api.repair import Repair
 from aimemory.api.undo import Undoing
+from aimemory.api.versions import Find
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
 from aimemory.daemon.jobs import Jobs, SpoolJob
@@ -285,6 +289,14 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
         composer=composer, faces=faces, callers=callers, folders=folders, repair=repair,
         links=lambda find, near: Links(find=find, where=near, reader=reader),
+        feedback=lambda find, near: Feedback(
+            find=find, near=near, writer=writer, projector=projector, reader=reader, callers=callers, clock=clock,
+            actor=actor,
+        ),
+        related=lambda find, near: Related(find=find, near=near, reader=reader, projects=projects),
+        reading=lambda find, near: Reading(
+            find=find, near=near, history=page_history, merging=merging, reader=reader, projects=projects
+        ),
         undoing=Undoing(pages=pages, history=page_history, reader=reader, callers=callers, actor=actor),
         capture=CaptureFace(projects=projects, folders=folders, config=config), refile=refile,
         audit=Audit(journal=data.journal, projects=projects, claims=claims, reader=reader, log=audit),

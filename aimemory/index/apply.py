@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from aimemory.index.connect import transaction
+from aimemory.index.feedback import apply_feedback
 from aimemory.index.refile import Followed, apply_project_line
 from aimemory.index.words import camel_parts, other_forms
 
@@ -141,6 +142,8 @@ def _apply_run(db: sqlite3.Connection, lines: Sequence[AnyLine], before: int) ->
         _handoffs(db, found)
     for line in by_type.get("purge", ()):
         db.execute(_PURGE, (line.seq, line.at_ns, _ENCODE(line.data)))
+    for line in by_type.get("feedback", ()):
+        apply_feedback(db, line.seq, line.at_ns, line.data)
     for line in by_type.get("accept", ()):
         db.execute(_ACCEPTED, (line.data["path"], line.data["version"], line.seq, line.at_ns))
     db.execute(_LINE_TYPE, (_json([kind, len(found)] for kind, found in by_type.items()),))

@@ -26,12 +26,13 @@ TABLES = {
     "refiled": "session, project",
     "purge": "seq, at, data",
     "accepted": "path, version, seq, at",
+    "feedback": "seq, page, path, version, verdict, note, at, user, harness, session, withdrawn",
     "merged": "project, target",
     "merge_member": "line, kind, id",
     "page_line": "seq, path, source, version, op, at, user, harness, session",
     "page": (
         "path, id, kind, title, description, tags, status, created, updated, date_ns, project, workspace, version,"
-        " problem"
+        " problem, aliases"
     ),
     "link": "source, pos, kind, raw, target, name, alias, heading, block, is_file, dest, fits",
     "project": "page, id, workspace, folder, identity",

@@ -35,7 +35,8 @@ class PageRow:
 
     path: relative to `wiki/`, with `/`. body: the text below the front matter. created, updated: RFC 3339 or None.
     paths, idents: files and identifiers the page is about, one text each. problem: why its front matter can't be
-    read, or None. declares: for pages of kind `project`. links: in the order in which they stand.
+    read, or None. declares: for pages of kind `project`. links: in the order in which they stand. aliases: other names
+    that the page has for people; those of a project are in `declares`.
     """
 
     path: str
@@ -58,6 +59,7 @@ class PageRow:
     idents: str = ""
     declares: DeclaredProject | None = None
     links: tuple[Link, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,13 @@ def pages_titled(title: str) -> Plan[list[PageInfo]]:
     return [page_info(row) for row in rows]
 
 
+def pages_called(alias: str) -> Plan[list[PageInfo]]:
+    """Pages that have this among the `aliases` of their front matter, but for case; by path."""
+    rows = yield Statement(f"select {_INFO}, aliases from page where aliases <> '[]' order by path")
+    wanted = alias.casefold()
+    return [page_info(row[:-1]) for row in rows if wanted in (one.casefold() for one in json.loads(row[-1]))]
+
+
 def newest_pages(
     projects: Sequence[str] = (), kinds: Sequence[str] = (), limit: int = 50, offset: int = 0
 ) -> Plan[list[PageInfo]]:
@@ -254,14 +263,14 @@ def _page_values(row: PageRow) -> list[Any]:
     return [
         row.path, file_name(row.path), row.id, row.kind, row.title, row.description, _dumps(list(row.tags)), row.status,
         row.created, row.updated, date_ns(row.updated, row.created, row.mtime_ns), row.project, row.workspace,
-        row.version, row.mtime_ns, row.size, row.problem,
+        row.version, row.mtime_ns, row.size, row.problem, _dumps(list(row.aliases)),
     ]  # fmt: skip
 
 
 def _text_values(row: PageRow) -> list[str]:
     idents = " ".join((row.idents, *camel_parts(f"{row.title}\n{row.body}\n{row.idents}"))).strip()
     paths = f"{row.paths}\n{base_name(row.path)}".strip()
-    tags = " ".join(row.tags)
+    tags = " ".join((*row.tags, *row.aliases))
     forms = other_forms(f"{row.title}\n{row.description}\n{row.body}")
     body = "\n".join(part for part in (row.description, row.body, tags) if part)
     return [row.path, row.title, body, paths, idents, forms, other_forms(row.title)]
@@ -291,7 +300,7 @@ _INFO = ", ".join(INFO_COLUMNS)
 
 _PAGE_COLUMNS = (
     "path", "name", "id", "kind", "title", "description", "tags", "status", "created", "updated", "date_ns", "project",
-    "workspace", "version", "mtime_ns", "size", "problem",
+    "workspace", "version", "mtime_ns", "size", "problem", "aliases",
 )  # fmt: skip
 
 _ROWS = 64  # bound values, several rows a statement: as `apply` does for observations, for the same reasons

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from aimemory.index.feedback import STANDING
 from aimemory.index.read import Plan, Statement
 from aimemory.index.search import KEY, Scope, Table, within
 
@@ -54,26 +55,32 @@ def signals(table: Table, asks: Sequence[Ask], scope: Scope) -> Plan[dict[str, d
 class Standing:
     """When a row happened, in nanoseconds since 1970, and whether something newer took its place.
 
-    who: of an event its tool, agent and kind, as recorded.
+    who: of an event its tool, agent and kind, as recorded. said: of a page what readers say of it, one verdict a voice,
+    each with whether it was said of the text that stands.
     """
 
     at_ns: int
     is_superseded: bool
     who: str = ""
+    said: tuple[tuple[str, bool], ...] = ()
 
 
 def standings(table: Table, rows: Iterable[int]) -> Plan[dict[int, Standing]]:
     """Of the rows that are there."""
     columns = (
-        "t.date_ns, coalesce(t.status, '') in ('superseded', 'expired'), ''"
+        f"t.date_ns, coalesce(t.status, '') in ('superseded', 'expired'), '', {STANDING}"
         if table == "page"
-        else "t.at, 0, coalesce(t.tool, '') || ' ' || t.harness || ' ' || t.kind"
+        else "t.at, 0, coalesce(t.tool, '') || ' ' || t.harness || ' ' || t.kind, '[]'"
     )
     found = yield Statement(
         f"select t.{KEY[table]}, {columns} from json_each(?) j cross join {table} t on t.{KEY[table]} = j.value",
         (json.dumps(list(rows)),),
     )
-    return {row: Standing(at_ns or 0, bool(old), who) for row, at_ns, old, who in found}
+    return {row: Standing(at_ns or 0, bool(old), who, _said(said)) for row, at_ns, old, who, said in found}
+
+
+def _said(found: str) -> tuple[tuple[str, bool], ...]:
+    return () if found == "[]" else tuple((verdict, bool(current)) for verdict, current in json.loads(found))
 
 
 def stretches(rows: Sequence[int], reach: int) -> Plan[list[tuple[int, list[int]]]]:

@@ -122,7 +122,8 @@ def _unmerge(db: sqlite3.Connection, line: int, target: str, source: str) -> Non
 
 _PAGE = "data->>'page'"
 _PATHS = (
-    ("session", "page"), ("handoff", "page"), ("page_line", "path"), ("written", "path"), ("handoff_event", _PAGE),
+    ("session", "page"), ("handoff", "page"), ("page_line", "path"), ("written", "path"), ("feedback", "path"),
+    ("handoff_event", _PAGE),
     ("closing", _PAGE),
 )  # fmt: skip
 

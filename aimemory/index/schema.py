@@ -3,7 +3,7 @@
 from aimemory.index.signals import DDL as SIGNALS
 from aimemory.index.signals import FILLS, STEMMED
 
-SCHEMA = 9
+SCHEMA = 10
 """`pragma user_version` of an index written by this code."""
 
 DDL = f"""
@@ -142,6 +142,21 @@ create table accepted(
     path text primary key, version text not null, seq integer not null, at integer not null
 ) strict, without rowid;
 
+create table feedback(
+    seq integer primary key,
+    page text not null,
+    path text not null,
+    version text not null,
+    verdict text not null,
+    note text not null,
+    at integer not null,
+    user text,
+    harness text,
+    session text,
+    withdrawn integer
+) strict;
+create index feedback_page on feedback(page, seq);
+
 create table refiled(session text primary key, project text not null) strict, without rowid;
 
 create table merged(project text primary key, target text not null) strict, without rowid;
@@ -171,7 +186,8 @@ create table page(
     version text not null,
     mtime_ns integer not null,
     size integer not null,
-    problem text
+    problem text,
+    aliases text not null
 ) strict;
 create index page_id on page(id);
 create index page_project on page(project, date_ns);

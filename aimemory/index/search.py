@@ -72,6 +72,8 @@ class PageText:
     description: str
     body: str
     paths: str
+    id: str = ""
+    status: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,7 @@ def page_texts(rows: Sequence[int], body_chars: int) -> Plan[dict[int, PageText]
     """Pages by row number; of the body its first `body_chars` characters."""
     found = yield Statement(
         """select p.n, p.path, p.kind, p.title, coalesce(p.updated, p.created), p.date_ns, p.project, p.version,
-            p.description, substr(t.body, 1, ?), t.paths
+            p.description, substr(t.body, 1, ?), t.paths, p.id, p.status
         from page p join page_text t on t.n = p.n where p.n in (select value from json_each(?))""",
         (body_chars, json.dumps(list(rows))),
     )

@@ -34,8 +34,68 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class SectionView:
+    """A section of a page. number: from 1, in the order of the text. name: the headings that lead to it. offset, chars:
+    where it stands in the page and how long it is, with what is below it."""
+
+    number: int
+    name: str
+    level: int
+    offset: int
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageThen:
+    """An earlier version that a reading is about. version: None where there was no page. number: in its history, None
+    for one that no history lists. path: the name that it had in git. said: in a phrase, for people."""
+
+    version: str | None
+    number: int | None
+    when: str
+    path: str
+    commit: str | None
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackView:
+    """What one voice says of a page. seq: of its journal line. is_current: it was said of the text that stands."""
+
+    seq: int
+    verdict: str
+    note: str
+    at: str
+    user: str | None
+    harness: str | None
+    session: str | None
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackGiven:
+    """A verdict that is durable and in force. withdrawn: lines that it takes back. feedback: what counts now."""
+
+    path: str
+    id: str
+    title: str
+    verdict: str
+    seq: int
+    withdrawn: tuple[int, ...]
+    feedback: tuple[FeedbackView, ...]
+    redacted: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class PageView:
-    """A part of a page. text: the characters from the asked offset on; next_offset: where to go on, None at the end."""
+    """A part of a page. text: the characters from the asked offset on; next_offset: where to go on, None at the end.
+
+    section: the headings of the one that was asked for; offsets count in it then. sections: those of the page, where
+    they were asked for or the page goes on; at most 200 of sections_total. as_of: the earlier version that this is,
+    diff_from: the one that the text shows the differences from (unified). redacted: what was taken out of the text,
+    since it goes to an agent; such a text can't be written back. feedback: what readers say of the page, the newest
+    first.
+    """
 
     path: str
     id: str
@@ -47,6 +107,81 @@ class PageView:
     project_how: str
     total_chars: int
     next_offset: int | None = None
+    section: str | None = None
+    sections: tuple[SectionView, ...] = ()
+    sections_total: int = 0
+    as_of: PageThen | None = None
+    diff_from: PageThen | None = None
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    feedback: tuple[FeedbackView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """A recorded event, in short. seq: its number in the journal. text: what is searched of it, at most 1,000
+    characters of what was asked, said, run, touched and failed."""
+
+    seq: int
+    id: str
+    at: str
+    kind: str
+    harness: str
+    tool: str | None
+    session: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventAround:
+    """An event (`seq`) among those of its session right before and after it, in the order of their time."""
+
+    seq: int
+    session: str | None
+    project: str | None
+    events: tuple[EventView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventsBehind:
+    """The last events of a session behind a page. role: page (it is the session's own), handoff, or write (the session
+    wrote it; what it did afterwards is left out). total: how many there are. next_before: give it as `before` for
+    earlier ones, None when all are shown."""
+
+    session: str
+    harness: str | None
+    role: str
+    total: int
+    events: tuple[EventView, ...]
+    next_before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedPage:
+    """A related page. distance: steps. why: what joins it, at most 4 reasons."""
+
+    path: str
+    title: str
+    kind: str
+    date: str
+    project: str | None
+    status: str | None
+    distance: int
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedView:
+    """What is around a page: related pages, by distance and then the closest first, of `total` that were found."""
+
+    path: str
+    title: str
+    kind: str
+    project: str | None
+    project_how: str
+    depth: int
+    pages: tuple[RelatedPage, ...]
+    total: int
+    behind: tuple[EventsBehind, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,9 @@ class Hit:
     """One search result. `why` is one sentence; `snippet` is plain text without markup.
 
     rank: place in the whole answer, from 1. shares: signal and what it gave to the score; they add up to it.
-    explanation: `why`, and which signals brought it to its place, in one sentence.
+    explanation: `why`, and which signals brought it to its place, in one sentence. labels: what a reader should know,
+    such as `superseded` or `called wrong by 2`. like: other hits that say nearly the same and are shown no more, by
+    path or session and line, at most 10 of like_count.
     """
 
     kind: str
@@ -49,6 +51,9 @@ class Hit:
     rank: int = 0
     shares: tuple[tuple[str, float], ...] = ()
     explanation: str = ""
+    labels: tuple[str, ...] = ()
+    like: tuple[str, ...] = ()
+    like_count: int = 0
 
 
 COUNTED = 1000

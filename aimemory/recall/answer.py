@@ -1,46 +1,41 @@
-"""One ranked answer: pages and observations merged, each hit with its snippet and its reason."""
+"""One ranked answer: pages and observations merged, near-duplicates folded, in parts that a cursor joins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from aimemory.errors import UserError
 from aimemory.index.read import Plan
 from aimemory.index.search import (
     ObservationText,
-    PageText,
     Scope,
     Table,
     newest_rows,
     observation_texts,
-    page_texts,
     row_counts,
 )  # fmt: skip
-from aimemory.model.ids import Version
-from aimemory.model.page import COUNTED, Hit, SearchAnswer
-from aimemory.model.protocols import rfc3339_local
+from aimemory.model.page import COUNTED, SearchAnswer
 from aimemory.recall.candidates import weigh
+from aimemory.recall.cursor import Cursor, check_cursor, cursor_of, next_cursor
 from aimemory.recall.dates import Dates, dates_in, day_of
-from aimemory.recall.explain import because
 from aimemory.recall.fusion import Fused
+from aimemory.recall.hits import Place, folded_places, hits_of, texts_of
 from aimemory.recall.outside import what_would_help
 from aimemory.recall.query import Query, loosened, parse
 from aimemory.recall.rank import NOTHING, Ranked, observations, pages
-from aimemory.recall.snippet import snippet, words_in
 
 MAX_LIMIT = 100
 
 _OBSERVATION_WEIGHT = 0.6
-_BODY_CHARS = 32_000
-_SHOWN_WORDS = 24
-_WHY_WORDS = 6
 _DUPLICATES = 3
+_AHEAD = 20
+"""Hits behind those that are shown among which near-duplicates of them are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What to look for and where. limit: hits, 1 to 100. cursor: of an earlier answer, to go on from there.
 
-    now_ns: the moment, for words such as `yesterday`; without it they are words like others.
+    now_ns: the moment, for words such as `yesterday`; without it they are words like others. fold: hits that say nearly
+    the same are one.
     """
 
     text: str
@@ -48,18 +43,12 @@ class Request:
     limit: int = 10
     cursor: str | None = None
     now_ns: int | None = None
+    fold: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A row in the merged order. shares: what each signal gave; they add up to the score."""
-
-    table: Table
-    row: int
-    score: float
-    at_ns: int
-    shares: tuple[tuple[str, float], ...] = ()
-    is_alone: bool = False
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """What makes this search another one than others."""
+        return self.text, repr(self.scope), str(self.fold)
 
 
 def search(request: Request) -> Plan[SearchAnswer]:
@@ -72,43 +61,47 @@ def search(request: Request) -> Plan[SearchAnswer]:
     found".
     """
     limit = max(1, min(request.limit, MAX_LIMIT))
-    offset = _offset(request.cursor)
+    cursor = cursor_of(request.cursor)
+    offset = cursor.offset
     query = parse(request.text)
     if query.is_empty:
-        return (yield from _newest(request, limit, offset))
-    wanted = offset + limit
+        return (yield from _newest(request, limit, cursor))
+    depth = offset + limit
+    if request.fold:
+        depth += max(limit, _AHEAD)
     dates = dates_in(request.text, day_of(request.now_ns) if request.now_ns else None)
-    ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, wanted)
+    ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, depth)
     for easier, note in loosened(query):
         if ranked:
             break
         query = easier
-        ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, wanted)
+        ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, depth)
         said = (note, *said)
-    hits = yield from _hits(ranked[offset:wanted], taken_as, offset)
+    texts = yield from texts_of(ranked if request.fold else ranked[offset:])
+    if request.fold:
+        folded = folded_places([place for place in ranked if texts.has(place)], texts)
+        total -= len(ranked) - len(folded)
+    else:
+        folded = [(place, []) for place in ranked]
+    check_cursor(cursor, request.asked, [place for place, _ in folded])
+    shown = [one for one in folded[offset : offset + limit] if texts.has(one[0])]
+    hits = hits_of(shown, texts, taken_as, offset)
     shown_to = offset + len(hits)
     elsewhere = () if shown_to else (yield from what_would_help(taken_as, request.scope))
+    goes_on = bool(hits) and shown_to < min(total, COUNTED)
     return SearchAnswer(
         query=request.text,
         hits=hits,
         total=max(total, shown_to),
         loosened=" ".join(said) if ranked and said else None,
         notes=(*_notes(query, request.scope, len(hits), shown_to), *elsewhere),
-        cursor=str(shown_to) if hits and shown_to < min(total, COUNTED) else None,
+        cursor=next_cursor(request.asked, [place for place, _ in folded[:shown_to]]) if goes_on else None,
     )
-
-
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdigit() and int(cursor[:8]) <= COUNTED):
-        raise UserError("That cursor is not one of ours. Use the one in the answer before, or none.")
-    return int(cursor[:8])
 
 
 def _ranked(
     query: Query, dates: Dates, scope: Scope, wanted: int
-) -> Plan[tuple[list[_Place], int, Query, tuple[str, ...]]]:
+) -> Plan[tuple[list[Place], int, Query, tuple[str, ...]]]:
     """The first `wanted` of the merged order, how many match in all, the query as taken, and what differs in that."""
     query, weighed, taken = yield from weigh(query, scope)
     page_count, observation_count = yield from row_counts()
@@ -127,7 +120,7 @@ def _ranked(
     return ranked, got["page"].total + got["observation"].total - dropped, query, taken
 
 
-def _once_each(places: Sequence[_Place], texts: dict[int, ObservationText]) -> list[_Place]:
+def _once_each(places: Sequence[Place], texts: dict[int, ObservationText]) -> list[Place]:
     """Without the second of two that read the same in one session: a tool's call before and after it ran."""
     seen: set[tuple[str | None, str]] = set()
     out = []
@@ -141,7 +134,7 @@ def _once_each(places: Sequence[_Place], texts: dict[int, ObservationText]) -> l
     return out
 
 
-def _places(table: Table, ranked: Ranked, count: int) -> list[_Place]:
+def _places(table: Table, ranked: Ranked, count: int) -> list[Place]:
     """The first `count`: scores divided by the best one; within a hundredth of it the newer row comes first."""
     best = max((f.score for f in ranked.fused), default=0.0)
     weight = 1.0 if table == "page" else _OBSERVATION_WEIGHT
@@ -151,7 +144,7 @@ def _places(table: Table, ranked: Ranked, count: int) -> list[_Place]:
         return (-round(fused.score / best, 2) if best > 0 else 0.0, -ranked.standing[fused.row].at_ns, -fused.row)
 
     return [
-        _Place(
+        Place(
             table, f.row, round(f.score * part, 4), ranked.standing[f.row].at_ns,
             tuple((name, round(share * part, 4)) for name, share in f.shares.items()), f.row in ranked.alone,
         )
@@ -159,9 +152,9 @@ def _places(table: Table, ranked: Ranked, count: int) -> list[_Place]:
     ]  # fmt: skip
 
 
-def merge(pages: Sequence[_Place], observations: Sequence[_Place], wanted: int) -> list[_Place]:
+def merge(pages: Sequence[Place], observations: Sequence[Place], wanted: int) -> list[Place]:
     """Both lists in one order by score; before the pages run out at most every third place is an observation's."""
-    out: list[_Place] = []
+    out: list[Place] = []
     p = o = 0
     while len(out) < wanted and (p < len(pages) or o < len(observations)):
         may = p >= len(pages) or 3 * (o + 1) <= len(out) + 1
@@ -174,93 +167,22 @@ def merge(pages: Sequence[_Place], observations: Sequence[_Place], wanted: int) 
     return out
 
 
-def _newest(request: Request, limit: int, offset: int) -> Plan[SearchAnswer]:
-    found = yield from newest_rows(request.scope, limit + 1, offset)
-    texts = yield from page_texts([f.row for f in found[:limit]], _BODY_CHARS)
-    hits = tuple(
-        _page_hit(texts[f.row], _Place("page", f.row, 0.0, f.at_ns), offset + i, (), "newest pages")
-        for i, f in enumerate(found[:limit], 1)
-        if f.row in texts
-    )
-    more = len(found) > limit
+def _newest(request: Request, limit: int, cursor: Cursor) -> Plan[SearchAnswer]:
+    found = yield from newest_rows(request.scope, cursor.offset + limit + 1, 0)
+    places = [Place("page", f.row, 0.0, f.at_ns) for f in found]
+    asked = ("", *request.asked[1:])
+    check_cursor(cursor, asked, places)
+    shown = places[cursor.offset : cursor.offset + limit]
+    texts = yield from texts_of(shown)
+    hits = hits_of([(place, []) for place in shown if texts.has(place)], texts, None, cursor.offset)
+    more = len(places) > cursor.offset + limit
     return SearchAnswer(
         query=request.text,
         hits=hits,
-        total=offset + len(found),
+        total=len(places),
         notes=("The query has no words, so these are the newest pages.",),
-        cursor=str(offset + limit) if more else None,
+        cursor=next_cursor(asked, places[: cursor.offset + len(hits)]) if more else None,
     )
-
-
-def _hits(ranked: Sequence[_Place], query: Query, offset: int) -> Plan[tuple[Hit, ...]]:
-    texts = yield from page_texts([r.row for r in ranked if r.table == "page"], _BODY_CHARS)
-    events = yield from observation_texts([r.row for r in ranked if r.table == "observation"])
-    starts = query.starts[:_SHOWN_WORDS]
-    hits = []
-    for rank, one in enumerate(ranked, offset + 1):
-        if one.table == "page" and one.row in texts:
-            text = texts[one.row]
-            hits.append(_page_hit(text, one, rank, starts, _why_page(text, starts)))
-        elif one.table == "observation" and one.row in events:
-            hits.append(_observation_hit(events[one.row], one, rank, starts))
-    return tuple(hits)
-
-
-def _page_hit(text: PageText, place: _Place, rank: int, starts: Sequence[tuple[str, str]], why: str) -> Hit:
-    return Hit(
-        kind=text.kind,
-        title=text.title,
-        path=text.path,
-        snippet=snippet(text.body, starts),
-        score=place.score,
-        why=why,
-        project=text.project,
-        date=text.date or rfc3339_local(text.date_ns),
-        version=Version(text.version),
-        rank=rank,
-        shares=place.shares,
-        explanation=because(why, place.shares),
-    )
-
-
-def _observation_hit(text: ObservationText, place: _Place, rank: int, starts: Sequence[tuple[str, str]]) -> Hit:
-    matched = words_in(text.text, starts)
-    what = f"{text.kind} of {text.harness}" if text.harness else text.kind
-    if place.is_alone:
-        why = f"recorded {text.kind} stands beside events that have the words"
-    else:
-        has = _listed(matched) if matched else "a form of the words"
-        why = f"recorded {text.kind} has {has}"
-    return Hit(
-        kind="observation",
-        title=f"{text.tool}: {what}" if text.tool else what,
-        path=None,
-        snippet=snippet(text.text, starts),
-        score=place.score,
-        why=why,
-        project=text.project or None,
-        date=rfc3339_local(text.at_ns),
-        observation=text.id,
-        session=text.session,
-        seq=text.row,
-        rank=rank,
-        shares=place.shares,
-        explanation=because(why, place.shares),
-    )
-
-
-def _why_page(text: PageText, starts: Sequence[tuple[str, str]]) -> str:
-    parts = []
-    for name, field_text in (("title", text.title), ("text", text.body), ("paths", text.paths)):
-        matched = words_in(field_text, starts)
-        if matched:
-            parts.append(f"{name} has {_listed(matched)}")
-    return "; ".join(parts) if parts else "has a form of the words"
-
-
-def _listed(words: Sequence[str]) -> str:
-    listed = ", ".join(f"'{word}'" for word in words[:_WHY_WORDS])
-    return f"{listed} and {len(words) - _WHY_WORDS} more" if len(words) > _WHY_WORDS else listed
 
 
 def _notes(query: Query, scope: Scope, hits: int, shown_to: int) -> tuple[str, ...]:

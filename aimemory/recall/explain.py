@@ -24,4 +24,6 @@ def because(what: str, shares: Sequence[tuple[str, float]]) -> str:
     said = [_SAYS[name] for _, name in more[:_MOST] if name in _SAYS]
     counts = f"; for its place count most {' and '.join(said)}" if said else ""
     outdated = "; marked as superseded" if any(name == "superseded" for name, _ in shares) else ""
-    return f"{what}{counts}{outdated}"
+    moved = next((share for name, share in shares if name == "feedback"), 0.0)
+    readers = f"; moved {'up' if moved > 0 else 'down'} a little by what readers said" if moved else ""
+    return f"{what}{counts}{readers}{outdated}"

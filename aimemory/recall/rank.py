@@ -8,6 +8,7 @@ from aimemory.index.ranked import ROWS, Ask, Standing, rows_of, signals, standin
 from aimemory.index.read import Plan
 from aimemory.index.search import Scope, Table, nth_newest_row, scope_count
 from aimemory.model.page import COUNTED
+from aimemory.recall.authority import authority
 from aimemory.recall.candidates import Chosen, Weighed, choose
 from aimemory.recall.context import CENTRES, NEIGHBOURS, REACH, around, coverage, rarity
 from aimemory.recall.dates import Dates, day_of, fit
@@ -147,9 +148,9 @@ def _ranked(
         words = {t.word for t in query.terms if t.is_word}
         signals_["who"] = {row: 1.0 for row, s in standing.items() if not words.isdisjoint(s.who.lower().split())}
     fused = fuse(signals_, weights)
-    if any(s.is_superseded for s in standing.values()):
-        lowered = [_lowered(f) if standing[f.row].is_superseded else f for f in fused]
-        fused = sorted(lowered, key=lambda f: (-f.score, -f.row))
+    if any(s.is_superseded or s.said for s in standing.values()):
+        moved = [_moved(f, standing[f.row]) for f in fused]
+        fused = sorted(moved, key=lambda f: (-f.score, -f.row))
     return Ranked(tuple(fused), standing, total)
 
 
@@ -163,9 +164,16 @@ def _fits(dates: Dates, days: Mapping[int, date]) -> dict[int, float]:
     return out
 
 
-def _lowered(fused: Fused) -> Fused:
-    """Half of its score, said as a share of its own."""
-    return Fused(fused.row, fused.score * SUPERSEDED, {**fused.shares, "superseded": fused.score * (SUPERSEDED - 1)})
+def _moved(fused: Fused, standing: Standing) -> Fused:
+    """With what readers say of it, and half of its score where something newer took its place: shares of their own."""
+    score, shares = fused.score, dict(fused.shares)
+    if part := authority(standing.said):
+        shares["feedback"] = score * part
+        score += shares["feedback"]
+    if standing.is_superseded:
+        shares["superseded"] = score * (SUPERSEDED - 1)
+        score *= SUPERSEDED
+    return Fused(fused.row, score, shares) if len(shares) > len(fused.shares) else fused
 
 
 def _is_inside(standing: Standing | None, scope: Scope) -> bool:

@@ -20,8 +20,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from aimemory.api.handoffs import MCP
 from aimemory.errors import AimemoryError, Conflict
-from aimemory.model.answers import Caller, Deletion, Found, HandoffList, HandoffView, PageView, Recent, Written
+from aimemory.model.answers import (
+    Caller,
+    Deletion,
+    FeedbackGiven,
+    Found,
+    HandoffList,
+    HandoffView,
+    PageView,
+    Recent,
+    RelatedView,
+    Written,
+)
 from aimemory.server import mcp_text
 from aimemory.server.halves import mended
 from aimemory.server.listen import peer_of
@@ -64,10 +76,6 @@ class ToolFace(Protocol):
         include_observations: bool,
     ) -> Found: ...
 
-    async def read_page(
-        self, *, page: str, caller: Caller, project: str | None, offset: int, max_chars: int
-    ) -> PageView: ...
-
     async def write_page(
         self,
         *,
@@ -92,6 +100,50 @@ class ToolFace(Protocol):
 
     @property
     def repair(self) -> "RepairFace": ...
+
+    @property
+    def reading(self) -> "ReadingFace": ...
+
+    @property
+    def feedback(self) -> "FeedbackFace": ...
+
+    @property
+    def related(self) -> "RelatedFace": ...
+
+
+class RelatedFace(Protocol):
+    """The part of `ToolFace` that tells what is around a page."""
+
+    async def of_page(
+        self, *, page: str, caller: Caller, project: str | None, depth: int, limit: int, events: int, before: int | None
+    ) -> RelatedView: ...
+
+
+class FeedbackFace(Protocol):
+    """The part of `ToolFace` that takes what a reader says of a page."""
+
+    async def give(
+        self, *, page: str, verdict: str, note: str, caller: Caller, project: str | None, surface: str
+    ) -> FeedbackGiven: ...
+
+
+class ReadingFace(Protocol):
+    """The part of `ToolFace` that reads pages."""
+
+    async def page(
+        self,
+        *,
+        page: str,
+        caller: Caller,
+        project: str | None,
+        section: str | None,
+        outline: bool,
+        as_of: str | None,
+        diff: str | None,
+        offset: int,
+        max_chars: int,
+        gated: bool,
+    ) -> PageView: ...
 
 
 class RepairFace(Protocol):
@@ -200,6 +252,8 @@ class _Tools:
         self._run: dict[str, Callable[[dict[str, Any], Caller], Awaitable[str]]] = {
             "memory_search": self._search,
             "memory_read_page": self._read_page,
+            "memory_related": self._related,
+            "memory_feedback": self._feedback,
             "memory_write_page": self._write_page,
             "memory_delete_page": self._delete_page,
             "memory_recent": self._recent,
@@ -260,14 +314,42 @@ class _Tools:
 
     async def _read_page(self, a: dict[str, Any], caller: Caller) -> str:
         offset = a.get("offset", 0)
-        view = await self._face.read_page(
+        view = await self._face.reading.page(
             page=a["page"],
             caller=caller,
             project=a.get("project"),
+            section=a.get("section"),
+            outline=a.get("sections", False),
+            as_of=a.get("as_of"),
+            diff=a.get("diff"),
             offset=offset,
             max_chars=a.get("max_chars", READ_MAX_CHARS),
+            gated=True,
         )
         return mcp_text.page_text(view, offset)
+
+    async def _related(self, a: dict[str, Any], caller: Caller) -> str:
+        found = await self._face.related.of_page(
+            page=a["page"],
+            caller=caller,
+            project=a.get("project"),
+            depth=a.get("depth", 1),
+            limit=a.get("limit", 20),
+            events=a.get("events", 10),
+            before=a.get("before"),
+        )
+        return mcp_text.related_text(found)
+
+    async def _feedback(self, a: dict[str, Any], caller: Caller) -> str:
+        given = await self._face.feedback.give(
+            page=a["page"],
+            verdict=a["verdict"],
+            note=a.get("note", ""),
+            caller=caller,
+            project=a.get("project"),
+            surface=MCP,
+        )
+        return mcp_text.feedback_text(given)
 
     async def _write_page(self, a: dict[str, Any], caller: Caller) -> str:
         written = await self._face.write_page(

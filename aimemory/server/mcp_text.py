@@ -10,7 +10,18 @@ from typing import Any
 
 from aimemory.brief.fence import defang, fence
 from aimemory.errors import Conflict
-from aimemory.model.answers import Deletion, Found, HandoffList, HandoffView, PageView, Recent, Written
+from aimemory.model.answers import (
+    Deletion,
+    FeedbackGiven,
+    FeedbackView,
+    Found,
+    HandoffList,
+    HandoffView,
+    PageView,
+    Recent,
+    RelatedView,
+    Written,
+)
 from aimemory.model.page import Hit, total_text
 from aimemory.sessions.quoting import clip, one_line
 
@@ -24,6 +35,8 @@ _FINDING_CHARS = 700
 
 _LISTING_CHARS = ANSWER_CHARS - _ROOM_FOR_FRAME
 _CURRENT_CHARS = 16_000
+_SECTIONS_CHARS = 3_000
+_VOICES = 5
 
 
 def search_text(found: Found) -> str:
@@ -46,22 +59,102 @@ def search_text(found: Found) -> str:
 
 def page_text(view: PageView, offset: int) -> str:
     """A part of a page, its version for a later write, and where to read on."""
-    shown, taken = fit(view.text, ANSWER_CHARS - _ROOM_FOR_FRAME)
+    listing, said = _sections_text(view), _said_text(view.feedback) if offset == 0 else ""
+    shown, taken = fit(view.text, ANSWER_CHARS - 2 * _ROOM_FOR_FRAME - len(listing) - len(said))
     cut_here = taken < len(view.text)
     end = offset + taken
     next_offset = end if cut_here else view.next_offset
-    head = [
-        _project_line(view.project, view.project_how),
-        f"id {_line(view.id, 100)} · version {_line(view.version, 100)} (memory_write_page needs it to change this)",
-        f"Characters {offset} to {end} of {view.total_chars}.",
-    ]
+    head = [_project_line(view.project, view.project_how), _version_line(view)]
+    if view.diff_from is not None:
+        since, until = _line(view.diff_from.said, 200), view.as_of.said if view.as_of else "now"
+        head.append(f"What changed from {since} to {_line(until, 200)}, as unified diff.")
+    elif view.as_of is not None:
+        head.append(f"As it was: {_line(view.as_of.said, 200)}. This is no present text.")
+    if view.total_chars or not view.sections:
+        of = "the difference" if view.diff_from else "the section" if view.section else "the page"
+        head.append(f"Characters {offset} to {end} of {view.total_chars} of {of}.")
     if shown != view.text[:taken]:
         head.append(
             "Shown defanged: ‹ stands for < in tags, invisible characters are left out. Mind it when writing back."
         )
     label = f"{_line(view.path, 400)} · {_line(view.kind, 40)} · {_line(view.title, 200)}"
-    tail = [] if next_offset is None else [f"The page goes on: memory_read_page with offset={next_offset}."]
-    return "\n".join([*head, fenced(f"{label}\n\n{shown}"), *tail])
+    label += f" · section {_line(view.section, 200)}" if view.section else ""
+    tail = [] if next_offset is None else [f"The text goes on: memory_read_page with offset={next_offset}."]
+    if listing:
+        tail.append("memory_read_page with section reads one of them, by its headings or its number.")
+    body = "\n\n".join(part for part in (label, said, listing, shown) if part)
+    return "\n".join([*head, fenced(body), *tail])
+
+
+def _version_line(view: PageView) -> str:
+    about = f"id {_line(view.id, 100)} · version {_line(view.version, 100)}"
+    if view.redacted:
+        kinds = ", ".join(_line(kind, 40) for kind in view.redacted)
+        return f"id {_line(view.id, 100)} · {kinds} taken out below, so this page can only be changed in its file."
+    if view.as_of is not None or view.diff_from is not None:
+        return f"{about} (to change the page, read it without as_of and diff)"
+    return f"{about} (memory_write_page needs it to change this)"
+
+
+def related_text(found: RelatedView) -> str:
+    """Related pages by distance with why, then the events behind the page; as many as find room."""
+    events = sum(len(one.events) for one in found.behind)
+    room = _LISTING_CHARS // max(1, len(found.pages) + events + len(found.behind) + 1)
+    lines = [f"{_line(found.path, 300)} · {_line(found.kind, 40)} · {_line(found.title, 200)}"]
+    for page in found.pages:
+        head = f"- {page.distance} [{_line(page.kind, 30)}] {_line(page.title, 100)} · {_line(page.path, 200)}"
+        about = f" · {page.date[:10]}{f' · {_line(page.status, 20)}' if page.status else ''}"
+        lines.append(clip(f"{head}{about} ({_line('; '.join(page.why), 300)})", min(room, 700)))
+    tail = ["memory_read_page reads a page by its path."]
+    for behind in found.behind:
+        lines.append(clip(f"Events of session {_line(behind.session, 60)} ({_ROLES[behind.role]}):", room))
+        for event in behind.events:
+            tool = f" {_line(event.tool, 60)}" if event.tool else ""
+            head = f"- line {event.seq} {event.at[:19]} {_line(event.harness, 30)} {event.kind}{tool}: "
+            lines.append(clip(f"{head}{_line(event.text, 1_000)}", min(room, 500)))
+        if behind.next_before is not None:
+            shown = f"{len(behind.events)} of {behind.total} events of session {_line(behind.session, 60)}"
+            tail.append(f"{shown} are shown; memory_related with before={behind.next_before} gives earlier ones.")
+    count = f"{len(found.pages)} of {found.total} related pages, nearest first, up to {found.depth} steps away."
+    return "\n".join([_project_line(found.project, found.project_how), count, fenced("\n".join(lines)), *tail])
+
+
+_ROLES = {
+    "page": "the page is its own", "handoff": "the handoff is its own", "write": "it wrote the page; these came before",
+}  # fmt: skip
+
+
+def feedback_text(given: FeedbackGiven) -> str:
+    did = "Taken back" if given.withdrawn else f"Recorded as {given.verdict}"
+    listed = _said_text(given.feedback)
+    return "\n".join([f"{did}: {_line(given.path, 400)}", *([fenced(listed)] if listed else [])])
+
+
+def _said_text(feedback: Sequence[FeedbackView]) -> str:
+    """What readers say of a page, one a line."""
+    lines = []
+    for one in feedback[:_VOICES]:
+        who = one.harness or one.user or "somebody"
+        before = "" if one.is_current else ", of an earlier text"
+        note = f": {_line(one.note, 300)}" if one.note else ""
+        lines.append(f"- {one.verdict} ({_line(who, 40)}, {one.at[:10]}{before}){note}")
+    more = [f"- and {len(feedback) - _VOICES} more"] if len(feedback) > _VOICES else []
+    return "\n".join(["What readers say of this page:", *lines, *more]) if lines else ""
+
+
+def _sections_text(view: PageView) -> str:
+    """The sections of a page, one a line, those that find room."""
+    if not view.sections:
+        return ""
+    lines, room = ["Sections:"], _SECTIONS_CHARS
+    for one in view.sections:
+        line = f"{one.number}. {'  ' * (one.level - 1)}{_line(one.name, 200)} ({one.chars} characters)"
+        if len(line) > room:
+            break
+        lines.append(line)
+        room -= len(line) + 1
+    left = view.sections_total - len(lines) + 1
+    return "\n".join([*lines, *([f"… and {left} more"] if left else [])])
 
 
 def error_text(message: str) -> str:
@@ -249,9 +342,10 @@ def _hit_text(number: int, hit: Hit, room: int) -> str:
         hit.project and f"project {_line(hit.project, 60)}",
         hit.observation and f"observation {_line(hit.observation, 40)}",
         hit.session and f"session {_line(hit.session, 40)}",
+        hit.like_count and f"and {hit.like_count} like it{f': {_line(hit.like[0], 120)}' if hit.like else ''}",
     ]
     tail = "".join(f" · {fact}" for fact in facts if fact)
-    start = f"{number}. [{_line(hit.kind, 30)}] "
+    start = f"{number}. [{_line(hit.kind, 30)}] " + "".join(f"({_line(label, 40)}) " for label in hit.labels[:4])
     head = start + _line(hit.title, max(40, min(160, room // 3))) + tail
     left = room - len(head) - 10
     lines = [_line(head, room - 1)]

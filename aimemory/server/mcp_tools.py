@@ -78,15 +78,55 @@ TOOLS: tuple[ToolSpec, ...] = (
     ToolSpec(
         "memory_read_page",
         "Read a memory page",
-        "Read one page of memory in full. Use it after memory_search or memory_recent named a page, and before you "
-        "change one: the version in the answer is what memory_write_page needs.",
+        "Read one page of memory, or a section of it, as it is or as it was. Use it after memory_search or "
+        "memory_recent named a page, and before you change one: memory_write_page needs the version in the answer.",
         {
-            "page": _text("Path, id or title of the page, as an earlier answer gave it."),
+            "page": _text("Path, id, title or alias of the page, as an earlier answer gave it."),
             "project": _PROJECT,
+            "section": _text(
+                "Only this section: its heading, the headings that lead to it (Setup > Linux) or a number."
+            ),
+            "sections": {"type": "boolean", "description": "List the page's sections in place of its text."},
+            "as_of": _text(
+                "As it was then, also if it is gone: a day, a time, a commit, or a number (1 is the newest)."
+            ),
+            "diff": _text("What changed since then, until as_of or now: a day, a time, a commit or a number."),
             "offset": _whole("First character to read; 0 if left out.", 0, 1_000_000_000),
             "max_chars": _whole("How many characters; 16000 if left out.", 1, READ_MAX_CHARS),
         },
         ("page",),
+    ),
+    ToolSpec(
+        "memory_related",
+        "What is around a memory page",
+        "Pages that belong to a page (links both ways, same session, handoffs, tags), each with why, and the recorded "
+        "events behind it. Use it after memory_read_page to see how something came about.",
+        {
+            "page": _text("Path, id, title or alias of the page, as an earlier answer gave it."),
+            "project": _PROJECT,
+            "depth": _whole("How many steps from the page; 1 if left out.", 1, 3),
+            "limit": _whole("How many pages; 20 if left out.", 0, 50),
+            "events": _whole("How many events of each session behind the page; 10 if left out.", 0, 30),
+            "before": _whole("Only events with a lower line number: for earlier ones.", 1, 1_000_000_000_000),
+        },
+        ("page",),
+    ),
+    ToolSpec(
+        "memory_feedback",
+        "Say what a page was worth",
+        "Say that a page you used was helpful, or not, or that it is stale or wrong, with a note on what is right. It "
+        "moves the page a little in later searches and warns readers. To correct a page, change it instead.",
+        {
+            "page": _text("Path, id or title of the page, as an earlier answer gave it."),
+            "verdict": _text(
+                "What it was; withdraw takes back what you said.",
+                enum=["helpful", "not helpful", "stale", "wrong", "withdraw"],
+            ),
+            "note": _text("Why, in a sentence or two."),
+            "project": _PROJECT,
+        },
+        ("page", "verdict"),
+        read_only=False,
     ),
     ToolSpec(
         "memory_write_page",

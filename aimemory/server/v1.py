@@ -18,6 +18,7 @@ from aimemory.server.conflicts import ConflictsApi
 from aimemory.server.forget import ForgetApi
 from aimemory.server.listen import peer_of
 from aimemory.server.oversight import OversightApi
+from aimemory.server.reading import ReadingApi
 from aimemory.server.repair import RepairApi
 from aimemory.server.request import CALLER, caller_of, json_body, query_of, whole_number
 
@@ -43,7 +44,7 @@ class Api:
             Route("/api/v1/doctor", self.doctor),
             Route("/api/v1/search", self.search, methods=["POST"]),
             Route("/api/v1/recent", self.recent),
-            Route("/api/v1/page", self.read, methods=["GET"]),
+            *ReadingApi(self._memory.reading, self._memory.feedback, self._memory.related).routes(),
             Route("/api/v1/page", self.write, methods=["POST"]),
             Route("/api/v1/page/links", self.page_links),
             Route("/api/v1/links", self.link_faults),
@@ -78,14 +79,15 @@ class Api:
         given = await json_body(request, {
             "query": str, "project": str, "cwd": str, "kind": str, "limit": int, "cursor": str, "harness": str,
             "session": str, "since": str, "until": str, "file": str, "workspace": str, "tag": str, "observations": bool,
-            "after": int,
+            "fold": bool, "after": int,
         })  # fmt: skip
         found = await self._memory.search(
             query=given.get("query", ""), caller=Caller(cwd=given.get("cwd")), project=given.get("project"),
             kind=given.get("kind"), limit=given.get("limit", 10), cursor=given.get("cursor"),
             harness=given.get("harness"), session=given.get("session"), since=given.get("since"),
             until=given.get("until"), file=given.get("file"), workspace=given.get("workspace"),
-            tag=given.get("tag"), include_observations=given.get("observations", True), after=given.get("after", 0),
+            tag=given.get("tag"), include_observations=given.get("observations", True),
+            fold=given.get("fold", True), after=given.get("after", 0),
         )  # fmt: skip
         return JsonAnswer(dataclasses.asdict(found))
 
@@ -94,15 +96,6 @@ class Api:
         found = await self._memory.recent(
             caller=Caller(cwd=q.get("cwd")), project=q.get("project"), kind=q.get("kind"),
             limit=whole_number(q.get("limit"), "limit", 20), after=whole_number(q.get("after"), "after", 0),
-        )  # fmt: skip
-        return JsonAnswer(dataclasses.asdict(found))
-
-    async def read(self, request: Request) -> Response:
-        q = query_of(request)
-        found = await self._memory.read_page(
-            page=q.get("page", ""), caller=Caller(cwd=q.get("cwd")), project=q.get("project"),
-            offset=whole_number(q.get("offset"), "offset", 0),
-            max_chars=whole_number(q.get("max_chars"), "max_chars", 1 << 30),
         )  # fmt: skip
         return JsonAnswer(dataclasses.asdict(found))
 

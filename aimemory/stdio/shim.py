@@ -49,7 +49,7 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions that begin with `initialize`, oldest first; a test holds them equal to the SDK's."""
 
 READ_TOOLS = frozenset([
-    "memory_doctor", "memory_handoff_list", "memory_read_page", "memory_recent", "memory_search",
+    "memory_doctor", "memory_handoff_list", "memory_read_page", "memory_recent", "memory_related", "memory_search",
     "memory_session_brief", "memory_status",
 ])  # fmt: skip
 """Tools that may run twice. Any other, later ones included, is never repeated once it may have had its effect."""

@@ -17,6 +17,7 @@ from aimemory.errors import AimemoryError, Unavailable
 from aimemory.model.ids import Version, page_version
 from aimemory.model.protocols import Clock, Pulse, rfc3339_local
 from aimemory.model.scope import Actor
+from aimemory.wiki.gitpast import PageThen
 from aimemory.wiki.repo import PageCommit, WikiRepo
 
 T = TypeVar("T")
@@ -50,10 +51,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """One commit of a page. version: its version token then, None where the commit deleted it."""
+    """One commit of a page. version: its version token then, None where the commit deleted it. path: its name there."""
 
     commit: PageCommit
     version: Version | None
+    path: str = ""
 
 
 def author_of(actor: Actor) -> tuple[str, str]:
@@ -225,6 +227,14 @@ class Committer:
             pass  # reported in `problem`
         return await self._in_thread(lambda: self._past(path, limit))
 
+    async def renamed_from(self, path: str, commit: str) -> str | None:
+        """Where the page was before a commit that `past` names brought it to `path`; None where it began there."""
+        return await self._in_thread(lambda: self._open_repo().renamed_from(path, commit))
+
+    async def at(self, commit: str, paths: Sequence[str]) -> PageThen | None:
+        """What a commit holds of the first of these pages that it has; None where there is no such commit."""
+        return await self._in_thread(lambda: self._open_repo().at(commit, paths))
+
     async def content(self, blob: str) -> bytes:
         """The bytes of a version that `past` names."""
         return await self._in_thread(lambda: self._open_repo().content(blob))
@@ -277,7 +287,7 @@ class Committer:
     def _past(self, path: str, limit: int) -> list["Past"]:
         repo = self._open_repo()
         return [
-            Past(commit, page_version(repo.content(commit.blob)) if commit.blob else None)
+            Past(commit, page_version(repo.content(commit.blob)) if commit.blob else None, path)
             for commit in repo.history(path, limit)
         ]
 

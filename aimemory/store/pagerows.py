@@ -19,6 +19,7 @@ from aimemory.wiki.parse import parse_page
 from aimemory.wiki.walk import Stat, scan
 
 _BATCH = 500
+_ALIASES = 50
 
 LISTING_NAME = "index.md"
 LISTING_MARK = "<!-- Made by aimemory. Change it, and it stays as you left it. -->"
@@ -152,6 +153,7 @@ def _row(t: dict[str, Any], version: Version, stat: Stat, folders: Folders) -> P
         idents=" ".join(_texts(front.get("identifiers"))),
         declares=_declared(front, path) if t["kind"] == "project" and is_project_page(path) else None,
         links=links_of(t["body"], front),
+        aliases=() if t["kind"] == "project" else tuple(_texts(front.get("aliases") or front.get("alias"))[:_ALIASES]),
     )  # fmt: skip
 
 

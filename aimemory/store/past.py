@@ -5,7 +5,7 @@ Git knows the texts, the journal who wrote them; what only git knows was done by
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from aimemory.errors import NotFound
@@ -17,8 +17,11 @@ from aimemory.store.projector import Projector
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Writer
 from aimemory.wiki.files import WikiFiles
+from aimemory.wiki.gitpast import PageThen
 
 _COMMITS = 1000
+_NAMES = 20
+_SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class PastVersion:
     """One change of a page. version: None where it was deleted.
 
     what: created, changed, edited (a person's `aimemory edit`), deleted, restored or moved. by_hand: no write of ours
-    explains it. commit, blob: where git has it; None for what was never committed.
+    explains it. commit, blob: where git has it; None for what was never committed. path: the name that it has there.
     """
 
     version: Version | None
@@ -39,6 +42,7 @@ class PastVersion:
     commit: str | None = None
     blob: str | None = None
     source: str | None = None
+    path: str = ""
 
 
 class PageHistory:
@@ -67,15 +71,59 @@ class PageHistory:
         """All known versions, newest first; what lies on the disk and is in no commit is the first. Empty: none."""
         lines = await self._reader.read(page_lines(path, _COMMITS))
         past = await self._committer.past(path, _COMMITS)
-        for former in dict.fromkeys(line.source for line in lines if line.source and line.source != path):
-            left = await self._committer.past(former, _COMMITS)
-            past += [one for one in left if one.version is not None]  # its going from there is the move
+        for former in await self._former(path, past, lines):
+            past += former.past
+            lines += former.lines
         past.sort(key=lambda one: -one.commit.when_ns)
+        lines.sort(key=lambda line: line.seq)
         found = joined(past[::-1], lines)[::-1]
         current = await self._pages.version(path)
         if current != (found[0].version if found else None):
             found.insert(0, await self._on_disk(path, current, found))
         return found
+
+    async def at_commit(self, path: str, named: str) -> PageThen | None:
+        """What any commit of the wiki holds of a page, under whichever name it had then; None: no such commit."""
+        lines = await self._reader.read(page_lines(path, _COMMITS))
+        past = await self._committer.past(path, _COMMITS)
+        names = [path, *(former.name for former in await self._former(path, past, lines))]
+        return await self._committer.at(named, names)
+
+    async def committed(self, blob: str) -> bytes:
+        """The bytes that `at_commit` names."""
+        return await self._committer.content(blob)
+
+    async def _former(self, path: str, past: Sequence[Past], lines: Sequence[PageLine]) -> list["_Former"]:
+        """The names that a page had before, the latest first, each with what belongs to this page of it.
+
+        The journal knows of moves of ours, and its lines follow them; git knows of those made by hand.
+        """
+        begun = [one.commit for one in _beginnings(past)]
+        until = begun[0].when_ns + _SECOND_NS if begun else None  # git's times have seconds
+        todo: list[tuple[str, int | None, bool]] = [
+            (line.source, until, False) for line in lines[::-1] if line.source and line.source != path
+        ]
+        for commit in begun[:_NAMES]:
+            if (old := await self._committer.renamed_from(path, commit.id)) is not None:
+                todo.append((old, commit.when_ns + _SECOND_NS, True))
+        found: dict[str, _Former] = {}
+        while todo and len(found) < _NAMES:
+            name, until, by_hand = todo.pop(0)
+            if name in found or name == path:
+                continue
+            told = await self._reader.read(page_lines(name, _COMMITS)) if by_hand else []
+            left = [
+                one for one in await self._committer.past(name, _COMMITS) if until is None or one.commit.when_ns < until
+            ]
+            found[name] = _Former(
+                name,
+                [one for one in left if one.version is not None],  # its going from there is the move
+                [line for line in told if line.version is not None and until is not None and line.at_ns < until],
+            )
+            for one in _beginnings(left)[:1]:
+                if (old := await self._committer.renamed_from(name, one.commit.id)) is not None:
+                    todo.append((old, one.commit.when_ns + _SECOND_NS, True))
+        return list(found.values())
 
     async def content(self, path: str, version: PastVersion) -> bytes:
         """The bytes of one of `versions`; nothing for a deletion. Raises NotFound for one that no commit holds."""
@@ -100,14 +148,32 @@ class PageHistory:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Former:
+    """A name that a page had. past, lines: commits and journal lines of it that belong to the page."""
+
+    name: str
+    past: list[Past]
+    lines: list[PageLine]
+
+
+def _beginnings(past: Sequence[Past]) -> list[Past]:
+    """Of a page's commits, newest first, those that made it: the first ever, and each after it was deleted."""
+    return [
+        one
+        for one, before in zip(past, [*past[1:], None], strict=False)
+        if one.version is not None and (before is None or before.version is None)
+    ]
+
+
 def joined(past: Sequence[Past], lines: Sequence[PageLine]) -> list[PastVersion]:
     """One list of commits and lines of a page, all oldest first: those of one version, in order, are one change."""
     found: list[PastVersion] = []
     before: Version | None = None
+    past = [  # without those that gave it another name alone
+        one for n, one in enumerate(past) if not n or one.version is None or one.version != past[n - 1].version
+    ]
     for commit, line in _pairs(past, lines):
-        if line is None and commit is not None and found and commit.version == before is not None:
-            found[-1] = replace(found[-1], commit=commit.commit.id, blob=commit.commit.blob)  # under another name
-            continue
         version = Version(line.version) if line and line.version else commit.version if commit and not line else None
         found.append(
             PastVersion(
@@ -116,7 +182,7 @@ def joined(past: Sequence[Past], lines: Sequence[PageLine]) -> list[PastVersion]
                 line.user if line else commit.commit.author if commit else None,
                 line.harness if line else None, line.session if line else None, line is None,
                 commit.commit.id if commit else None, commit.commit.blob if commit else None,
-                line.source if line else None,
+                line.source if line else None, commit.path if commit else line.path if line else "",
             )
         )  # fmt: skip
         before = version

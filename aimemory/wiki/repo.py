@@ -23,6 +23,7 @@ from aimemory.model.protocols import Clock, SystemClock
 from aimemory.wiki.files import WikiFiles
 from aimemory.wiki.gitindex import sync_index
 from aimemory.wiki.gitobjects import ObjectSync
+from aimemory.wiki.gitpast import PageThen, page_at, renamed_from
 from aimemory.wiki.gitrefs import read_log
 from aimemory.wiki.locks import is_changing, is_held
 from aimemory.wiki.names import GITIGNORE, PAGE_SUFFIX, is_ours_ignored
@@ -199,6 +200,14 @@ class WikiRepo:
                 found.append(PageCommit(str(commit.id), commit.author.name, when_ns, commit.message, _text(here[-1])))
             commit, here = parent, before
         return tuple(found)
+
+    def renamed_from(self, path: str, commit: str) -> str | None:
+        """As `gitpast.renamed_from`."""
+        return renamed_from(self._repo, path, commit)
+
+    def at(self, commit: str, paths: Sequence[str]) -> PageThen | None:
+        """As `gitpast.page_at`."""
+        return page_at(self._repo, commit, paths)
 
     def content(self, blob: str) -> bytes:
         """The bytes of a version that `history` names. Raises Damaged when the repository has lost them."""

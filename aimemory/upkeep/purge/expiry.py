@@ -52,6 +52,8 @@ class Expiry:
             return None if line.seq in self.seqs else line.data
         if line.type == "handoff":
             return None if line.data.get("handoff") in self.handoffs else line.data
+        if line.type == "feedback":
+            return None if line.data.get("path") in self.paths else line.data
         if line.type not in _OF_SESSION:
             return line.data
         session = line.data.get("session")

@@ -58,14 +58,14 @@ class Redaction:
     def may_concern(self, raw: bytes) -> bool:
         if self._spelled.is_in(raw) or any(escaped(old) in raw for old in self.renames):
             return True
-        return bool(self.versions) and b'"type":"page"' in raw[:80]
+        return bool(self.versions) and any(kind in raw[:80] for kind in (b'"type":"page"', b'"type":"feedback"'))
 
     def line(self, line: Line) -> dict[str, Any] | None:
         data = line.data
         if line.type in NEVER:
             return data
         new = {name: self._field(line.type, name, value) for name, value in data.items()}
-        if line.type == "page" and data.get("version") in self.versions:
+        if line.type in ("page", "feedback") and data.get("version") in self.versions:
             new["version"] = self.versions[data["version"]]
         if new == data:
             return data

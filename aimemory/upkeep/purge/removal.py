@@ -45,7 +45,7 @@ class Removal:
     versions: dict[Version, Version | None] = field(default_factory=dict)
 
     def may_concern(self, raw: bytes) -> bool:
-        ids = (*self.sessions, *self.projects, *self.handoffs, *self.muted, *self.paths, *self.folders)
+        ids = (*self.sessions, *self.projects, *self.handoffs, *self.muted, *self.paths, *self.folders, *self.page_ids)
         if len(ids) > _MANY or b'"type":"page"' in raw[:80] or b'"type":"project"' in raw[:80]:
             return True
         return any(escaped(one) in raw for one in ids)
@@ -79,6 +79,8 @@ class Removal:
         data, session = line.data, line.data.get("session")
         if line.type == "page":
             return line.seq in self.seqs or self._is_gone(str(data.get("path", "")))
+        if line.type == "feedback" and (data.get("page") in self.page_ids or self._is_gone(str(data.get("path", "")))):
+            return True
         if line.type == "handoff":
             return data.get("handoff") in self.handoffs
         if line.type == "project" and data.get("op") in ("rename", "merge", "unmerge"):

@@ -1,6 +1,7 @@
 """What a hit shows."""
 
-from aimemory.recall.answer import _Place, merge
+from aimemory.recall.answer import merge
+from aimemory.recall.hits import Place
 from aimemory.recall.snippet import find_start, folded, snippet, words_in
 
 
@@ -42,8 +43,8 @@ def test_short_words_must_be_whole_and_long_ones_may_be_inside() -> None:
     assert words_in("PDF export", [("pdf", "pdf"), ("export", "exporting"), ("x", "x")]) == ("pdf", "exporting")
 
 
-def _row(table: str, row: int, score: float) -> _Place:
-    return _Place(table, row, score, 0)  # type: ignore[arg-type]
+def _row(table: str, row: int, score: float) -> Place:
+    return Place(table, row, score, 0)  # type: ignore[arg-type]
 
 
 def test_observations_take_at_most_every_third_place_until_the_pages_run_out() -> None:

@@ -1,0 +1,67 @@
+"""Which texts say nearly the same, so that a list shows one of them. Pure.
+
+Short texts must be the same but for case and white space, since one word changes what they say; of longer ones nine of
+ten stretches of three words must be shared.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from aimemory.recall.snippet import folded
+
+T = TypeVar("T")
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W_]+")
+"""A letter of Chinese, Japanese or Korean is a word here."""
+_SHORT = 24
+_SHARED = 0.9
+_MAX_WORDS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """words: how many. begin: all of a short text, the first of a long one. stretches: of three words each."""
+
+    words: int
+    begin: tuple[str, ...]
+    stretches: frozenset[int]
+
+
+def signature(text: str) -> Signature:
+    """Of what a text says, as far as its first 5,000 words do."""
+    words = _WORD.findall(folded(text))[:_MAX_WORDS]
+    if len(words) < _SHORT:
+        return Signature(len(words), tuple(words), frozenset())
+    return Signature(len(words), (), frozenset(map(hash, zip(words, words[1:], words[2:], strict=False))))
+
+
+def alike(one: Signature, other: Signature) -> bool:
+    """Whether two texts say nearly the same; those without any word never do."""
+    if not one.words or not other.words or bool(one.stretches) != bool(other.stretches):
+        return False
+    if not one.stretches:
+        return one.begin == other.begin
+    fewer, more = sorted((len(one.stretches), len(other.stretches)))
+    if fewer < _SHARED * more:
+        return False
+    shared = len(one.stretches & other.stretches)
+    return shared >= _SHARED * (fewer + more - shared)
+
+
+def fold(items: Sequence[tuple[T, object, str]]) -> list[tuple[T, list[T]]]:
+    """Each item that is like none before it, with those after it that are like it, all in order.
+
+    items: with what must be equal beside the text (such as its kind), and the text.
+    """
+    kept: list[tuple[T, list[T], object, Signature]] = []
+    for item, group, text in items:
+        mine = signature(text)
+        for _, like, other_group, other in kept:
+            if group == other_group and alike(mine, other):
+                like.append(item)
+                break
+        else:
+            kept.append((item, [], group, mine))
+    return [(item, like) for item, like, _, _ in kept]

@@ -1,0 +1,164 @@
+"""Rows of an answer as hits: snippet, reason, labels, and what is nearly the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aimemory.index.feedback import feedback_of, labels
+from aimemory.index.read import Plan
+from aimemory.index.search import ObservationText, PageText, Table, observation_texts, page_texts
+from aimemory.model.ids import Version
+from aimemory.model.page import Hit
+from aimemory.model.protocols import rfc3339_local
+from aimemory.recall.alike import fold
+from aimemory.recall.explain import because
+from aimemory.recall.query import Query
+from aimemory.recall.snippet import snippet, words_in
+
+BODY_CHARS = 32_000
+_SHOWN_WORDS = 24
+_WHY_WORDS = 6
+_LIKE_NAMED = 10
+_OUTDATED = ("superseded", "expired")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row in the merged order. shares: what each signal gave; they add up to the score."""
+
+    table: Table
+    row: int
+    score: float
+    at_ns: int
+    shares: tuple[tuple[str, float], ...] = ()
+    is_alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What is behind the rows of a ranking, by row; and by page what readers should know of it."""
+
+    pages: Mapping[int, PageText]
+    events: Mapping[int, ObservationText]
+    labels: Mapping[str, tuple[str, ...]]
+
+    def has(self, place: Place) -> bool:
+        """False for what went between ranking and reading."""
+        return place.row in (self.pages if place.table == "page" else self.events)
+
+    def of_page(self, row: int) -> tuple[str, ...]:
+        """Labels of a page."""
+        text = self.pages[row]
+        status = (text.status or "").lower()
+        return (*((status,) if status in _OUTDATED else ()), *self.labels.get(text.id, ()))
+
+
+def texts_of(ranked: Sequence[Place]) -> Plan[Texts]:
+    pages = yield from page_texts([r.row for r in ranked if r.table == "page"], BODY_CHARS)
+    events = yield from observation_texts([r.row for r in ranked if r.table == "observation"])
+    said = yield from feedback_of([text.id for text in pages.values()])
+    return Texts(pages, events, labels(said))
+
+
+def folded_places(ranked: Sequence[Place], texts: Texts) -> list[tuple[Place, list[Place]]]:
+    """Each place with those behind it that say nearly the same, of the same kind and with the same labels."""
+    items: list[tuple[Place, object, str]] = []
+    for place in ranked:
+        if place.table == "page":
+            text = texts.pages[place.row]
+            items.append((place, (text.kind, texts.of_page(place.row)), f"{text.title}\n{text.body}"))
+        else:
+            event = texts.events[place.row]
+            items.append((place, event.kind, event.text))
+    return fold(items)
+
+
+def hits_of(
+    folded: Sequence[tuple[Place, list[Place]]], texts: Texts, query: Query | None, offset: int
+) -> tuple[Hit, ...]:
+    """query: None where pages are listed without one."""
+    starts = query.starts[:_SHOWN_WORDS] if query else ()
+    hits = []
+    for rank, (one, like) in enumerate(folded, offset + 1):
+        names = tuple(_name(other, texts) for other in like[:_LIKE_NAMED])
+        if one.table == "page":
+            text = texts.pages[one.row]
+            why = _why_page(text, starts) if query else "newest pages"
+            hits.append(_page_hit(text, one, rank, starts, why, texts.of_page(one.row), names, len(like)))
+        else:
+            hits.append(_observation_hit(texts.events[one.row], one, rank, starts, names, len(like)))
+    return tuple(hits)
+
+
+def _name(place: Place, texts: Texts) -> str:
+    if place.table == "page":
+        return texts.pages[place.row].path
+    event = texts.events[place.row]
+    return f"session {event.session} line {event.row}"
+
+
+def _page_hit(
+    text: PageText, place: Place, rank: int, starts: Sequence[tuple[str, str]], why: str, labels_: tuple[str, ...],
+    like: tuple[str, ...], like_count: int,
+) -> Hit:  # fmt: skip
+    return Hit(
+        kind=text.kind,
+        title=text.title,
+        path=text.path,
+        snippet=snippet(text.body, starts),
+        score=place.score,
+        why=why,
+        project=text.project,
+        date=text.date or rfc3339_local(text.date_ns),
+        version=Version(text.version),
+        rank=rank,
+        shares=place.shares,
+        explanation=because(why, place.shares),
+        labels=labels_,
+        like=like,
+        like_count=like_count,
+    )
+
+
+def _observation_hit(
+    text: ObservationText, place: Place, rank: int, starts: Sequence[tuple[str, str]], like: tuple[str, ...],
+    like_count: int,
+) -> Hit:  # fmt: skip
+    matched = words_in(text.text, starts)
+    what = f"{text.kind} of {text.harness}" if text.harness else text.kind
+    if place.is_alone:
+        why = f"recorded {text.kind} stands beside events that have the words"
+    else:
+        has = _listed(matched) if matched else "a form of the words"
+        why = f"recorded {text.kind} has {has}"
+    return Hit(
+        kind="observation",
+        title=f"{text.tool}: {what}" if text.tool else what,
+        path=None,
+        snippet=snippet(text.text, starts),
+        score=place.score,
+        why=why,
+        project=text.project or None,
+        date=rfc3339_local(text.at_ns),
+        observation=text.id,
+        session=text.session,
+        seq=text.row,
+        rank=rank,
+        shares=place.shares,
+        explanation=because(why, place.shares),
+        like=like,
+        like_count=like_count,
+    )
+
+
+def _why_page(text: PageText, starts: Sequence[tuple[str, str]]) -> str:
+    parts = []
+    for name, field_text in (("title", text.title), ("text", text.body), ("paths", text.paths)):
+        matched = words_in(field_text, starts)
+        if matched:
+            parts.append(f"{name} has {_listed(matched)}")
+    return "; ".join(parts) if parts else "has a form of the words"
+
+
+def _listed(words: Sequence[str]) -> str:
+    listed = ", ".join(f"'{word}'" for word in words[:_WHY_WORDS])
+    return f"{listed} and {len(words) - _WHY_WORDS} more" if len(words) > _WHY_WORDS else listed
