@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from aimemory.recall.snippet import folded
-
 T = TypeVar("T")
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W_]+")
@@ -18,11 +16,15 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\W_]+")
 _SHORT = 24
 _SHARED = 0.9
 _MAX_WORDS = 5_000
+_LONG_CHARS = 600
+_LENGTHS = 0.8
+_PROBES = 6
+_PROBE_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """words: how many. begin: all of a short text, the first of a long one. stretches: of three words each."""
+    """words: how many. begin: all of a short text, nothing of a long one. stretches: of three words each."""
 
     words: int
     begin: tuple[str, ...]
@@ -31,7 +33,7 @@ class Signature:
 
 def signature(text: str) -> Signature:
     """Of what a text says, as far as its first 5,000 words do."""
-    words = _WORD.findall(folded(text))[:_MAX_WORDS]
+    words = _WORD.findall(text.lower())[:_MAX_WORDS]
     if len(words) < _SHORT:
         return Signature(len(words), tuple(words), frozenset())
     return Signature(len(words), (), frozenset(map(hash, zip(words, words[1:], words[2:], strict=False))))
@@ -55,13 +57,40 @@ def fold(items: Sequence[tuple[T, object, str]]) -> list[tuple[T, list[T]]]:
 
     items: with what must be equal beside the text (such as its kind), and the text.
     """
-    kept: list[tuple[T, list[T], object, Signature]] = []
+    kept: list[tuple[T, list[T], object, _Text]] = []
     for item, group, text in items:
-        mine = signature(text)
+        mine = _Text(text)
         for _, like, other_group, other in kept:
-            if group == other_group and alike(mine, other):
+            if group == other_group and mine.is_like(other):
                 like.append(item)
                 break
         else:
             kept.append((item, [], group, mine))
     return [(item, like) for item, like, _, _ in kept]
+
+
+class _Text:
+    """A text whose signature is made when it is needed: that costs a millisecond for a long one, and few need it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._signature: Signature | None = None
+
+    def is_like(self, other: "_Text") -> bool:
+        return self._may_be_like(other) and alike(self._signed(), other._signed())
+
+    def _may_be_like(self, other: "_Text") -> bool:
+        """False only for long texts that differ in length, or share none of a few places of theirs."""
+        shorter, longer = sorted((self._text, other._text), key=len)
+        if len(longer) < _LONG_CHARS:
+            return True
+        if len(shorter) < _LENGTHS * len(longer):
+            return False
+        step = max(1, (len(shorter) - _PROBE_CHARS) // _PROBES)
+        probes = range(step // 2, len(shorter) - _PROBE_CHARS, step)
+        return any(shorter[at : at + _PROBE_CHARS] in longer for at in probes)
+
+    def _signed(self) -> Signature:
+        if self._signature is None:
+            self._signature = signature(self._text)
+        return self._signature

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import time
 
@@ -31,8 +32,8 @@ def test_a_search_with_more_hits_than_it_shows_says_how_to_go_on(daemon, shop):
 
     first = daemon.cli("search", "walrus", "-n", "1", "--pages-only", cwd=shop)
 
-    assert "1 of 2 hits; --cursor 1 gives the next." in first.stderr
-    second = daemon.cli("search", "walrus", "-n", "1", "--pages-only", "--cursor", "1", cwd=shop)
+    cursor = re.search(r"1 of 2 hits; --cursor (1-[0-9a-f]+) gives the next\.", first.stderr)[1]
+    second = daemon.cli("search", "walrus", "-n", "1", "--pages-only", "--cursor", cursor, cwd=shop)
     assert {("One" in done.stdout, "Two" in done.stdout) for done in (first, second)} == {(True, False), (False, True)}
     assert "--cursor" not in second.stderr
 

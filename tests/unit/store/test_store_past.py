@@ -50,3 +50,11 @@ def test_gone_and_back_again_keeps_its_order_when_versions_repeat():
 
 def test_a_page_without_a_past_has_none():
     assert joined([], []) == []
+
+
+def test_a_name_alone_is_no_version_and_takes_no_line_from_the_one_that_is():
+    past = [commit("v1", 10), commit("v1", 20), commit("v2", 30)]
+
+    assert told(past, [line("v1", 9), line("v2", 29)]) == [
+        ("created", "v1", False, "commit-10"), ("changed", "v2", False, "commit-30"),
+    ]  # fmt: skip
