@@ -39,9 +39,11 @@ class InMemory:
         )
         return Found(SearchAnswer(query, hits[:limit], len(hits)), *_project(caller))
 
-    async def read_page(
-        self, *, page: str, caller: Caller, project: str | None, offset: int, max_chars: int
-    ) -> PageView:
+    @property
+    def reading(self) -> "InMemory":
+        return self
+
+    async def page(self, *, page: str, caller: Caller, offset: int, max_chars: int, **rest: Any) -> PageView:
         if page not in self._pages:
             raise NotFound("There is no such page.")
         body = self._pages[page]

@@ -1,8 +1,9 @@
 """What readers said of a page goes with the page, with the session that said it, and with a text that it holds."""
 
 from aimemory.journal.lines import Line, encode, encode_data
-from aimemory.upkeep.purge.change import Redaction, Removal
 from aimemory.upkeep.purge.expiry import Expiry
+from aimemory.upkeep.purge.redaction import Redaction
+from aimemory.upkeep.purge.removal import Removal
 
 DATA = {
     "op": "wrong", "page": "p1", "path": "default/app/notes/a.md", "version": "v1", "note": "we use walrus now",
