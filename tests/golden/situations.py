@@ -167,10 +167,12 @@ def over_full(stage: Stage) -> str:
     worker.stops("I renamed all of them. " * 400)
     stage.ends(worker)
     folder = stage.daemon.data.wiki / "default" / "app" / "decisions"
+    before = stage.daemon.status()["counts"]["pages"]
     folder.mkdir()
     for number in range(30):
         front = f"type: decision\ntitle: Decision number {number:02}\ncreated: 2026-03-{number + 1:02}T09:00:00Z"
         (folder / f"decision-{number:02}.md").write_text(f"---\n{front}\n---\n\n{'We chose it. ' * 40}\n")
+    stage.daemon.wait(lambda: stage.daemon.status()["counts"]["pages"] == before + 30, "what people wrote is in")
     last = {"title": "The last decision", "body": "A write takes in what people changed.", "kind": "decision"}
     stage.daemon.post("/api/v1/page", {**last, "cwd": str(stage.app)})
     return stage.shown(re.sub(r"(the-last-decision)-[0-9a-f]{4}", r"\1-ID", stage.reader().start()))
