@@ -115,12 +115,6 @@ def object_rotten(daemon):
     return "wiki/.git", ""
 
 
-def huge_page(daemon):
-    page = daemon.pages("default/_unfiled/notes/*.md")[0]
-    page.write_bytes(b"x" * (9 << 20))
-    return str(page.relative_to(daemon.data.root)), "bytes"
-
-
 def row_lost(daemon):
     with sqlite3.connect(daemon.data.index) as db:
         db.execute("delete from written where path like '%page-1%'")
@@ -167,7 +161,7 @@ def settings_garbage(daemon):
 @pytest.mark.promise("P12.32")
 @pytest.mark.parametrize(
     "harm",
-    [flip, lose, swap, cut_off, twin, object_gone, object_rotten, huge_page, row_lost, row_changed, text_changed,
+    [flip, lose, swap, cut_off, twin, object_gone, object_rotten, row_lost, row_changed, text_changed,
      garbage_index, spool_garbage, actor_garbage, settings_garbage],
 )  # fmt: skip
 def test_damage_is_named_with_file_line_and_what_to_do(filled, harm):
@@ -206,6 +200,18 @@ def test_what_a_person_or_the_next_start_settles_is_a_note(filled):
     assert any("another text than HEAD" in what for what in notes)
     assert any("front matter" in what and "line" in what for what in notes)
     assert any("changed since" in one["what"] for one in report["findings"])
+
+
+def test_a_page_that_somebody_let_grow_too_large_is_a_note_with_what_to_do(filled):
+    page = filled.pages("default/_unfiled/notes/*.md")[0]
+    page.write_bytes(b"x" * (9 << 20))
+
+    code, report = verify(filled)
+
+    assert code == 0 and report["good"]
+    (note,) = [one for one in report["findings"] if one["where"] == str(page.relative_to(filled.data.root))]
+    assert note["level"] == "note" and f"has {9 << 20} bytes" in note["what"] and "Split it" in note["what"]
+    assert note["do"] == "Until then it is neither found nor committed."
 
 
 def test_quick_leaves_the_rebuild_out(filled):
