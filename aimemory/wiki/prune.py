@@ -6,7 +6,6 @@ objects. Blocks. A kill at any point leaves more objects than needed, never fewe
 
 import re
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +15,9 @@ from pygit2.enums import ObjectType
 from aimemory.datadir import sync_dir, sync_fd
 from aimemory.errors import Unavailable
 from aimemory.wiki.locks import taken
+from aimemory.wiki.rawobject import GITLINK, entries_of
 
 _IDX_MAGIC = b"\xfftOc\x00\x00\x00\x02"
-_GITLINK = b"160000"
 _OIDS = re.compile(rb"\b[0-9a-f]{40}\b")
 
 
@@ -73,7 +72,7 @@ def _reachable(repo: pygit2.Repository, git_dir: Path) -> set[bytes]:
             continue
         found.add(oid)
         if kind == ObjectType.TREE:
-            todo += _tree_entries(raw)
+            todo += [target for mode, _, target in entries_of(raw) if mode != GITLINK]
         elif kind != ObjectType.BLOB:
             head = raw.partition(b"\n\n")[0]
             todo += [
@@ -82,15 +81,6 @@ def _reachable(repo: pygit2.Repository, git_dir: Path) -> set[bytes]:
                 if line.startswith((b"tree ", b"parent ", b"object "))
             ]
     return found
-
-
-def _tree_entries(raw: bytes) -> Iterator[bytes]:
-    at = 0
-    while at < len(raw):
-        end = raw.index(b"\0", at)
-        if not raw.startswith(_GITLINK, at):
-            yield raw[end + 1 : end + 21]
-        at = end + 21
 
 
 def _prune_loose(git_dir: Path, reachable: set[bytes]) -> int:

@@ -20,9 +20,8 @@ from aimemory.datadir import write_atomic
 from aimemory.errors import Unavailable
 from aimemory.model.ids import Version, page_version
 from aimemory.wiki.gitobjects import ObjectSync
-from aimemory.wiki.rawcommit import message_of, named_in, with_changed
+from aimemory.wiki.rawobject import GITLINK, TREE, entries_of, message_of, named_in, with_changed
 
-_TREE, _GITLINK = b"40000", b"160000"
 _REMOTES = "refs/remotes/"
 _ASIDE = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG", "TAG_EDITMSG", "AUTO_MERGE")
 """Files in which git remembers its last doings; none is needed while nothing is in progress."""
@@ -292,15 +291,11 @@ class _Rewriting:
     def _new_tree(self, oid: bytes, prefix: str) -> bytes | None:
         _, raw = self._odb.read(pygit2.Oid(raw=oid))
         entries: list[tuple[bytes, bytes, bytes]] = []
-        at = 0
-        while at < len(raw):
-            space, end = raw.index(b" ", at), raw.index(b"\0", at)
-            mode, name, target = raw[at:space], raw[space + 1 : end], raw[end + 1 : end + 21]
-            at = end + 21
+        for mode, name, target in entries_of(raw):
             path = prefix + name.decode("utf-8", "surrogateescape")
-            if mode == _GITLINK:
+            if mode == GITLINK:
                 new: bytes | None = target
-            elif mode == _TREE:
+            elif mode == TREE:
                 new = self._tree(target, f"{path}/")
             else:
                 new = self._file(target, path)
@@ -310,7 +305,7 @@ class _Rewriting:
                 name = renamed
             if new is not None:
                 entries.append((mode, name, new))
-        entries.sort(key=lambda entry: entry[1] + b"/" if entry[0] == _TREE else entry[1])
+        entries.sort(key=lambda entry: entry[1] + b"/" if entry[0] == TREE else entry[1])
         made = b"".join(b"%b %b\0%b" % entry for entry in entries)
         if made == raw:
             return oid

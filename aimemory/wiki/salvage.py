@@ -11,9 +11,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ObjectType
 
-from aimemory.wiki.rawcommit import message_of, named_in, with_changed
-
-_TREE, _GITLINK = b"40000", b"160000"
+from aimemory.wiki.rawobject import GITLINK, TREE, entries_of, message_of, named_in, with_changed
 
 
 class Salvage:
@@ -91,16 +89,12 @@ class Salvage:
         raw = self._read(tree, ObjectType.TREE)
         if raw is None:
             return False
-        at = 0
-        while at < len(raw):
-            space, end = raw.index(b" ", at), raw.index(b"\0", at)
-            mode, name, target = raw[at:space], raw[space + 1 : end], raw[end + 1 : end + 21]
-            at = end + 21
+        for mode, name, target in entries_of(raw):
             path = prefix + name.decode("utf-8", "surrogateescape")
-            if mode == _TREE:
+            if mode == TREE:
                 if not self._is_whole(target.hex(), f"{path}/"):
                     return False
-            elif mode != _GITLINK and not self._has_file(target, path):
+            elif mode != GITLINK and not self._has_file(target, path):
                 return False
         self._sound.add(key)
         return True

@@ -1,6 +1,9 @@
-"""A commit as git stores it: what it names, and the same commit with something else in its place. Pure."""
+"""Commits and trees as git stores them: what they name, and a commit with something else in its place. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+TREE, GITLINK = b"40000", b"160000"
+"""Modes of entries: a folder, and another repository in it, whose commit is not here."""
 
 _SIGNED = (b"gpgsig", b"gpgsig-sha256", b"mergetag")
 
@@ -27,3 +30,12 @@ def with_changed(raw: bytes, *, tree: str, parents: Sequence[str], message: byte
         if not skipping and not line.startswith(b"parent "):
             kept.append(line)
     return b"\n".join(kept) + b"\n\n" + message
+
+
+def entries_of(tree: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Mode, name and id (20 bytes) of each entry. Raises ValueError for what is no tree."""
+    at = 0
+    while at < len(tree):
+        space, end = tree.index(b" ", at), tree.index(b"\0", at)
+        yield tree[at:space], tree[space + 1 : end], tree[end + 1 : end + 21]
+        at = end + 21
