@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from aimemory.errors import UserError
 
 _DAY = re.compile(r"\d{4}-?\d\d-?\d\d|\d{4}-?W\d\d(?:-?\d)?")
+_SECONDS = re.compile(r"\d\d:\d\d:\d\d")
 
 
 def instant_ns(text: str | None, name: str, *, is_end: bool = False) -> int | None:
@@ -16,11 +17,20 @@ def instant_ns(text: str | None, name: str, *, is_end: bool = False) -> int | No
     if not text:
         return None
     try:
-        moment = datetime.fromisoformat(text.strip())
         if is_end and _DAY.fullmatch(text.strip()):
-            return int((moment + timedelta(days=1)).astimezone().timestamp()) * 1_000_000_000 - 1
-        return int(moment.astimezone().timestamp()) * 1_000_000_000
+            return last_ns(text.strip())
+        return int(datetime.fromisoformat(text.strip()).astimezone().timestamp()) * 1_000_000_000
     except (ValueError, OverflowError, OSError):
         raise UserError(
             f"{name} is {text[:40]!r}; give a date like 2026-11-30 or a time like 2026-11-30T14:12."
         ) from None
+
+
+def last_ns(text: str) -> int:
+    """The last nanosecond of a local day, or of the minute or second of a time.
+
+    Raises ValueError, OverflowError or OSError for what is neither.
+    """
+    step = timedelta(days=1) if _DAY.fullmatch(text) else timedelta(seconds=1 if _SECONDS.search(text) else 60)
+    end = datetime.fromisoformat(text).replace(microsecond=0) + step
+    return int(end.astimezone().timestamp()) * 1_000_000_000 - 1

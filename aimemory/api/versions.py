@@ -1,11 +1,10 @@
 """Which page and which version of it somebody means: by name, also of a page that is gone; by number, token, commit or
 time."""
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import date, datetime, timedelta
 
 from aimemory.api.lookup import Located, Where
+from aimemory.api.times import last_ns
 from aimemory.errors import NotFound, UserError
 from aimemory.index.pagelines import paths_named
 from aimemory.model.answers import Caller
@@ -17,7 +16,6 @@ from aimemory.wiki.names import check_page_path
 
 _MIN_PREFIX = 4
 _MIN_COMMIT = 7
-_SECONDS = re.compile(r"\d\d:\d\d:\d\d")
 _HEX = frozenset("0123456789abcdef")
 
 Find = Callable[[str, str | None, Caller], Awaitable[tuple[str, Located]]]
@@ -58,12 +56,13 @@ async def version_at(history: PageHistory, path: str, found: Sequence[PastVersio
         except NotFound:
             if (one := await _at_commit(history, path, found, wanted.lower())) is not None:
                 return one
-    instant = _end_ns(wanted)
-    if instant is None:
+    try:
+        instant = last_ns(wanted)
+    except (ValueError, OverflowError, OSError):
         raise UserError(
             f"{named[:40]!r} is no time, commit or version. Give a day (2026-11-30), a time (2026-11-30T14:12), a "
             f"commit, or a number from `aimemory history {path}`."
-        )
+        ) from None
     before = next((one for one in found if one.at_ns <= instant), None)
     if before is None:
         first = f"; its first known version is of {rfc3339_local(found[-1].at_ns)}" if found else ""
@@ -85,20 +84,6 @@ async def _at_commit(history: PageHistory, path: str, found: Sequence[PastVersio
             return one
     version = page_version(await history.committed(then.blob))
     return PastVersion(version, "changed", then.when_ns, None, commit=then.commit, blob=then.blob, path=then.path)
-
-
-def _end_ns(text: str) -> int | None:
-    """The last nanosecond of a local day, or of a time's minute or second; None for what is neither."""
-    try:
-        if len(text) in (8, 10) and "T" not in text:
-            end = datetime.combine(date.fromisoformat(text) + timedelta(days=1), datetime.min.time())
-        else:
-            moment = datetime.fromisoformat(text)
-            step = timedelta(seconds=1) if _SECONDS.search(text) else timedelta(minutes=1)
-            end = moment.replace(microsecond=0) + step
-        return int(end.astimezone().timestamp()) * 1_000_000_000 - 1
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def chosen(path: str, found: Sequence[PastVersion], named: str | None) -> PastVersion:
