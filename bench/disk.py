@@ -12,23 +12,21 @@ import asyncio
 import json
 import random
 import sqlite3
+import sys
 import sysconfig
 import tempfile
 import time
 from pathlib import Path
 
-from aimemory.config import load_config
-from aimemory.daemon.build import build
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+
+from inside import SECOND_NS, START, memory
+
 from aimemory.journal.lines import Record
 from aimemory.journal.segments import seal
-from aimemory.model.protocols import TaskPulse
 from aimemory.privacy import sanitize, sanitize_tree
-from aimemory.store.actor import load_actor
 from aimemory.upkeep.disk import measure, size_text
 from aimemory.wiki.pack import pack
-
-SECOND = 10**9
-START = 1_796_000_000 * SECOND
 
 
 def texts():
@@ -40,7 +38,7 @@ def texts():
 
 def session(number, events, sources, chance, actor):
     """One session's journal lines, with times a minute apart."""
-    at = START + number * 4320 * SECOND  # 20 a day
+    at = START + number * 4320 * SECOND_NS  # 20 a day
     sid = f"{number:032x}"
     base = {"session": sid, "project": "p", "user": actor.user, "machine": actor.machine, "harness": "claude-code",
             "native_session": f"native-{number}", "cwd": "/srv/app"}  # fmt: skip
@@ -55,44 +53,31 @@ def session(number, events, sources, chance, actor):
         else:
             data |= {"kind": "post-tool", "event": "PostToolUse", "tool": "Bash", "command": f"sed -n '{cut}p' src/a{turn}.py",
                      "output": source[cut : cut + chance.choice((60, 200, 700, 4000))], "failed": False}  # fmt: skip
-        yield Record("observation", at + turn * 60 * SECOND, sanitize_tree(data))
+        yield Record("observation", at + turn * 60 * SECOND_NS, sanitize_tree(data))
 
 
 async def fill(root, sessions, events):
-    config = load_config({"AIMEMORY_DATA_DIR": str(root), "HOME": str(root), "USER": "bench"})
-    config.data.create()
-    parts = build(config, [])
-    actor, chance, sources = load_actor(config), random.Random(1), texts()
-    parts.journal.open()
-    await parts.projector.open()
-    await parts.projects.load()
-    tasks = [
-        asyncio.create_task(run(TaskPulse(name)))
-        for name, run in (("projector", parts.projector.run), ("committer", parts.committer.run))
-    ]
-    for number in range(sessions):
-        await asyncio.gather(*(parts.writer.submit(line) for line in session(number, events, sources, chance, actor)))
-        body = "\n".join(" ".join(chance.choice(sources)[i * 90 : i * 90 + 80].split()) for i in range(45))
-        for kind in ("sessions", "handoffs"):
-            path = f"default/app/{kind}/bench/2026/{number * 12 // sessions + 1:02d}/s{number:05d}-{kind[:-1]}.md"
-            page = f"---\ntype: {kind[:-1]}\nid: {kind[0]}{number:06d}\ntitle: Session {number}\n---\n\n# Session {number}\n\n{body}\n"
-            await parts.pages.write(path, sanitize(page), expected=None, actor=actor, summary="Close")
-        if number % 250 == 249:
-            await parts.projector.reached(parts.writer.last_seq)
-            await parts.committer.flush()
-            print(f"  {number + 1:,} sessions", flush=True)
-        elif number % 3 == 2:
-            await parts.committer.flush()  # about one commit a session page or two, as the committer groups them
-    await parts.projector.reached(parts.writer.last_seq)
-    await parts.committer.flush()
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    await parts.writer.close()
-    await parts.committer.close()
-    await parts.projector.close(parts.writer.last_seq)
-    await parts.reader.close()
-    return config
+    """A memory with so many closed sessions below `root`; gives its config."""
+    async with memory(root) as (parts, _):
+        actor, chance, sources = parts.actor, random.Random(1), texts()
+        for number in range(sessions):
+            await asyncio.gather(
+                *(parts.writer.submit(line) for line in session(number, events, sources, chance, actor))
+            )
+            body = "\n".join(" ".join(chance.choice(sources)[i * 90 : i * 90 + 80].split()) for i in range(45))
+            for kind in ("sessions", "handoffs"):
+                path = f"default/app/{kind}/bench/2026/{number * 12 // sessions + 1:02d}/s{number:05d}-{kind[:-1]}.md"
+                page = f"---\ntype: {kind[:-1]}\nid: {kind[0]}{number:06d}\ntitle: Session {number}\n---\n\n# Session {number}\n\n{body}\n"
+                await parts.pages.write(path, sanitize(page), expected=None, actor=actor, summary="Close")
+            if number % 250 == 249:
+                await parts.projector.reached(parts.writer.last_seq)
+                await parts.committer.flush()
+                print(f"  {number + 1:,} sessions", flush=True)
+            elif number % 3 == 2:
+                await parts.committer.flush()  # about one commit a session page or two, as the committer groups them
+        await parts.projector.reached(parts.writer.last_seq)
+        await parts.committer.flush()
+    return parts.config
 
 
 def show(title, root):
@@ -116,9 +101,9 @@ def main():
     given = options.parse_args()
     sessions, events = (7300, 20) if given.year else (given.sessions, 60)
     with tempfile.TemporaryDirectory(prefix="aimemory-bench-") as folder:
-        root = Path(folder) / "data"
         began = time.monotonic()
-        config = asyncio.run(fill(root, sessions, events))
+        config = asyncio.run(fill(Path(folder), sessions, events))
+        root = config.data.root
         print(f"{sessions:,} sessions of {events} events in {time.monotonic() - began:.0f} s")
         show("as written", root)
         seal(config.data.journal)
