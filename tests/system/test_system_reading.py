@@ -6,7 +6,6 @@ import pty
 import re
 import shutil
 import subprocess
-import time
 from datetime import datetime
 
 import pytest
@@ -63,14 +62,6 @@ def committed(daemon, path):
     daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain", "--", path) == "", f"{path} is committed")
     daemon.wait(lambda: path in git(daemon.data.wiki, "ls-tree", "-r", "--name-only", "HEAD"), f"{path} is in HEAD")
     return git(daemon.data.wiki, "rev-parse", "HEAD").strip()
-
-
-def later(iso):
-    """Wait until the clock shows another second than this time of a version, and give the one before."""
-    then = datetime.fromisoformat(iso)
-    while datetime.now(then.tzinfo).replace(microsecond=0) <= then:
-        time.sleep(0.05)
-    return iso
 
 
 LONG = "Intro.\n\n# Setup\n\n## Linux\n\nUse apt.\n\n## macOS\n\nUse brew.\n\n# Notes\n\n" + "word " * 8000
@@ -131,7 +122,8 @@ def test_a_page_is_read_as_it_was_through_a_rename_by_hand_and_after_it_is_gone(
     page = write(daemon, "Retry limit", "Retry 3 times.\n\nWhy: the gateway drops one in ten.\n\nSee the log.")
     first = daemon.get("/api/v1/page/history", page=page["path"])["changes"][0]["when"]
     commit = committed(daemon, page["path"])
-    later(first)
+    then = datetime.fromisoformat(first)  # of a version, to the second: what follows is to be of a later one
+    daemon.wait(lambda: datetime.now(then.tzinfo).replace(microsecond=0) > then, "the clock shows another second")
     old = daemon.data.wiki / page["path"]
     new = old.with_name("limits-of-retries.md")
     git(daemon.data.wiki, "mv", page["path"], str(new.relative_to(daemon.data.wiki)))
