@@ -91,6 +91,16 @@ class Daemon:
         except OSError:
             return False
 
+    def _end(self) -> str:
+        """What became of the process, for whoever misses an answer of it."""
+        if self.process is None:
+            return "no daemon runs"
+        try:
+            code = self.process.wait(2)  # it may be about to go
+        except subprocess.TimeoutExpired:
+            return "the daemon runs on"
+        return f"the daemon ended with {code}: " + (self.root / "stderr").read_text()[-4000:]
+
     # -- HTTP over the Unix socket -----------------------------------------------------------------------------------
 
     def request(self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None):
@@ -99,7 +109,10 @@ class Daemon:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(LIMIT_S)
             sock.connect(str(self.data.socket))
-            return exchange(sock, method, path, raw, headers or {})
+            try:
+                return exchange(sock, method, path, raw, headers or {})
+            except ConnectionError as error:
+                raise ConnectionError(f"{method} {path}: {error}; {self._end()}") from error
 
     def get(self, path: str, **query: object):
         status, _, body = self.request("GET", f"{path}?{urlencode(query)}" if query else path)
@@ -286,13 +299,15 @@ class Agent:
 
 
 def exchange(sock: socket.socket, method: str, path: str, body: bytes, headers: dict[str, str]):
-    """One HTTP exchange on an open connection; (status, headers, body)."""
+    """One HTTP exchange on an open connection; (status, headers, body). Raises OSError where no answer comes."""
     given = {"Host": "localhost", "Connection": "close", "Content-Length": str(len(body)), **headers}
     head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in given.items() if v is not None)
     sock.sendall(head.encode() + b"\r\n" + body)
     raw = bytearray()
     while chunk := sock.recv(1 << 16):
         raw += chunk
+    if not raw:
+        raise ConnectionResetError("closed without an answer")
     head_raw, _, rest = bytes(raw).partition(b"\r\n\r\n")
     lines = head_raw.decode("latin-1").split("\r\n")
     found = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}

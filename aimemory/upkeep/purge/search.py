@@ -26,6 +26,8 @@ _CHUNK = 4 << 20
 _LOOSE = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
 _KILLED_BACKUP = re.compile(rf"backups/{re.escape(TEMP_PREFIX)}backup-")
 _MEMBER_BYTES = 256 << 20
+_PACKED_HEAD = 512
+"""What of a packed file is looked at as it is: a gzip header can hold the name of the file within."""
 _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, lzma.LZMAError)
 
 
@@ -83,29 +85,42 @@ def _file(root: Path, path: Path, wanted: list[Spelled], done: Searched) -> None
         done.bytes += size
         if not size or not wanted:
             return
+        try:
+            is_packed = _unpacked(name, path, wanted, done)
+        except _UNREADABLE as error:
+            if not path.exists():  # gone meanwhile
+                return
+            done.unread.append(f"{name} ({type(error).__name__})")
+            is_packed = False
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-            _look(name, raw, wanted, done)
-        if _is_foreign_object(name):
-            _look(name, zlib.decompress(path.read_bytes()), wanted, done)
-        elif name.endswith(".pack") and not name.startswith("wiki/.git/objects/"):
-            done.unread.append(name)
-        if name.endswith((".tar.gz", ".tgz")) or _KILLED_BACKUP.match(name):
-            _archive(name, path, wanted, done)
-        elif name.endswith(".gz"):
-            with gzip.open(path, "rb") as unpacked:
-                _stream(name, unpacked, wanted, done)
-    except FileNotFoundError:  # gone meanwhile
+            _look(name, raw[:_PACKED_HEAD] if is_packed else raw, wanted, done)
+    except FileNotFoundError:
         return
-    except _UNREADABLE as error:
+    except OSError as error:
         done.unread.append(f"{name} ({type(error).__name__})")
+
+
+def _unpacked(name: str, path: Path, wanted: list[Spelled], done: Searched) -> bool:
+    """Look at what is packed within a file; whether it was packed. A short text stands in packed bytes by chance."""
+    if _is_foreign_object(name):
+        _look(name, zlib.decompress(path.read_bytes()), wanted, done)
+    elif name.endswith((".tar.gz", ".tgz")) or _KILLED_BACKUP.match(name):
+        _archive(name, path, wanted, done)
+    elif name.endswith(".gz"):
+        with gzip.open(path, "rb") as unpacked:
+            _stream(name, unpacked, wanted, done)
+    else:
+        if name.endswith(".pack") and not name.startswith("wiki/.git/objects/"):
+            done.unread.append(name)
+        return False
+    return True
 
 
 def _archive(name: str, path: Path, wanted: list[Spelled], done: Searched) -> None:
     with tarfile.open(path, "r:gz") as archive:
         for member in archive:
-            if not member.isfile():
-                continue
-            raw = archive.extractfile(member)
+            _look(name, f"{member.name}\n{member.linkname}".encode("utf-8", "surrogateescape"), wanted, done)
+            raw = archive.extractfile(member) if member.isfile() else None
             if raw is None:
                 continue
             if member.name.endswith(".pack"):
