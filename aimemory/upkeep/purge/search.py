@@ -5,8 +5,8 @@ is packed within them. What can't be looked into is named as such, never passed 
 """
 
 import gzip
+import io
 import lzma
-import mmap
 import os
 import re
 import tarfile
@@ -81,9 +81,8 @@ def _file(root: Path, path: Path, wanted: list[Spelled], done: Searched) -> None
     done.files += 1
     _look(name, place.encode("utf-8", "surrogateescape"), wanted, done)
     try:
-        size = path.stat().st_size
-        done.bytes += size
-        if not size or not wanted:
+        if not wanted:
+            done.bytes += path.stat().st_size
             return
         try:
             is_packed = _unpacked(name, path, wanted, done)
@@ -92,8 +91,8 @@ def _file(root: Path, path: Path, wanted: list[Spelled], done: Searched) -> None
                 return
             done.unread.append(f"{name} ({type(error).__name__})")
             is_packed = False
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-            _look(name, raw[:_PACKED_HEAD] if is_packed else raw, wanted, done)
+        with path.open("rb") as file:
+            _stream(name, io.BytesIO(file.read(_PACKED_HEAD)) if is_packed else file, wanted, done)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -151,9 +150,11 @@ def _objects(git_dir: Path, wanted: list[Spelled], done: Searched) -> None:
 
 def _stream(name: str, file: _Readable, wanted: list[Spelled], done: Searched) -> None:
     seen: set[int] = set()
+    again = 0
     try:
         for piece in _pieces(file):
-            done.bytes += len(piece)
+            done.bytes += len(piece) - again
+            again = min(len(piece), LONGEST_BYTES)
             seen |= _held_by(piece, wanted)
             _look(name, piece, (), done)
     finally:  # what was found before the damage counts
@@ -167,11 +168,11 @@ def _pieces(file: _Readable) -> Iterator[bytes]:
         before = raw[-LONGEST_BYTES:]
 
 
-def _held_by(raw: bytes | mmap.mmap, wanted: Sequence[Spelled]) -> set[int]:
+def _held_by(raw: bytes, wanted: Sequence[Spelled]) -> set[int]:
     return {i for i, one in enumerate(wanted) if one.is_in(raw)}
 
 
-def _look(name: str, raw: bytes | mmap.mmap, wanted: Sequence[Spelled], done: Searched) -> None:
+def _look(name: str, raw: bytes, wanted: Sequence[Spelled], done: Searched) -> None:
     _note(name, _held_by(raw, wanted), done)
     if done.disguised is not None and name not in done.other and done.disguised.where(raw):
         done.other.add(name)

@@ -6,7 +6,6 @@ part of the text stands, which no spelling changes.
 """
 
 import base64
-import mmap
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -49,9 +48,9 @@ class Spelled:
             return raw
         return self._in_bytes.sub(lambda m: m[0] if m["kept"] is not None else new, raw)
 
-    def is_in(self, raw: bytes | mmap.mmap) -> bool:
+    def is_in(self, raw: bytes) -> bool:
         """Whether it stands in these bytes."""
-        if raw.find(self._rare_bytes) < 0:
+        if self._rare_bytes not in raw:
             return False
         return any(m["kept"] is None for m in self._in_bytes.finditer(raw))
 
@@ -72,9 +71,9 @@ class Disguised:
             *_in_base64(text.encode("utf-8", "surrogatepass")),
         ]))  # fmt: skip
 
-    def where(self, raw: bytes | mmap.mmap) -> bool:
+    def where(self, raw: bytes) -> bool:
         """Whether it stands in these bytes in such a form."""
-        if any(raw.find(form) >= 0 for form in self._raw):
+        if any(form in raw for form in self._raw):
             return True
         if self._loose is None:
             return False
@@ -85,7 +84,7 @@ def _is_loose(pattern: re.Pattern[str], text: str) -> bool:
     return pattern.search(text) is not None
 
 
-def _texts(raw: bytes | mmap.mmap) -> Iterator[str]:
+def _texts(raw: bytes) -> Iterator[str]:
     for at in range(0, len(raw), _PIECE_BYTES):
         yield raw[at : at + _PIECE_BYTES + LONGEST_BYTES].decode("utf-8", "ignore")
 
