@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable
 
-STEP = {"helpful": 0.02, "not helpful": -0.02, "stale": -0.06, "wrong": -0.1}
-"""Part of its score that one voice gives to a page or takes from it; `docs/benchmarks.md` says what that does."""
+MOVES = {
+    "helpful": (0.02, 0.04, 0.06), "not helpful": (-0.02, -0.04, -0.06), "stale": (-0.02, -0.08, -0.15),
+    "wrong": (-0.02, -0.1, -0.2),
+}  # fmt: skip
+"""Part of its score that one, two, three and more voices give to a page or take from it.
 
-_MOST = 3
-"""Voices of a kind that count; more say nothing new."""
+One voice can be mistaken or mean harm, so it does no more than decide between equals; `docs/benchmarks.md` says what
+each does. The label that it puts on the page weighs more with a reader than its place.
+"""
+
 _OF_TEXT = frozenset({"stale", "wrong"})
 """Verdicts that speak of the text that stood: they end when it changes."""
 
@@ -18,6 +23,6 @@ def authority(said: Iterable[tuple[str, bool]]) -> float:
     """
     counted: dict[str, int] = {}
     for verdict, is_current in said:
-        if is_current or verdict not in _OF_TEXT:
-            counted[verdict] = min(_MOST, counted.get(verdict, 0) + 1)
-    return max(-0.2, sum(STEP.get(verdict, 0.0) * count for verdict, count in counted.items()))
+        if verdict in MOVES and (is_current or verdict not in _OF_TEXT):
+            counted[verdict] = counted.get(verdict, 0) + 1
+    return max(-0.2, sum(MOVES[verdict][min(count, 3) - 1] for verdict, count in counted.items()))

@@ -2,7 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
+
+from aimemory.recall import timewords
 
 _MONTHS: dict[str, int] = {}
 for _number, _names in enumerate(
@@ -20,41 +22,27 @@ _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
 _ISO = re.compile(rf"(?<!\d)({_YEAR})-(\d\d)(?:-(\d\d))?(?!\d)")
 _CHINESE = re.compile(rf"(?:({_YEAR})\s*年)?\s*(?<!\d)(\d{{1,2}})\s*月(?:\s*(\d{{1,2}})\s*[日号])?")
+_CHINESE_WORDS = re.compile(
+    rf"(?:({_YEAR})\s*年)?(?<![一二三四五六七八九十])([一二三四五六七八九十]{{1,2}})月(?:([一二三四五六七八九十]{{1,3}})[日号])?"
+)
 _CHINESE_YEAR = re.compile(rf"({_YEAR})\s*年")
+_GERMAN = re.compile(rf"(?<![\d.])(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?({_YEAR})(?!\d|\.\d)")
+_SLASHES = re.compile(rf"(?<!\d)({_YEAR})/(\d{{1,2}})/(\d{{1,2}})(?!\d)")
 _DAY_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th|\.)?,?\s+(?:of\s+)?({_MONTH})\b\.?(?:,?\s+({_YEAR}))?")
 _MONTH_DAY = re.compile(rf"\b({_MONTH})\b\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)(?:,?\s+({_YEAR}))?")
 _MONTH_YEAR = re.compile(rf"\b({_MONTH})\b\.?,?\s+({_YEAR})\b")
 _MONTH_ALONE = re.compile(rf"\b({_MONTH})\b")
+_IN_MONTH = re.compile(
+    rf"\b(?:in|im|since|during|seit|last|this|early|mid|late|letzten|diesen|anfang|mitte|ende)\s+({_MONTH})\b"
+)
+"""What makes a month of a name that may be another word."""
 _YEAR_ALONE = re.compile(rf"(?<![\w.-])({_YEAR})(?![\w-]|\.\d)")
 
-_DAYS = (
-    (re.compile(r"\bday before yesterday\b|\bvorgestern\b|前天"), 2),
-    (re.compile(r"\byesterday\b|\bgestern\b|昨天|昨日"), 1),
-    (re.compile(r"\btoday\b|\bheute\b|今天|今日"), 0),
-)
-_WEEKS = (
-    (re.compile(r"\blast week\b|\bletzter? woche\b|\bletzten woche\b|\bvorige woche\b|上周|上星期"), 1),
-    (re.compile(r"\bthis week\b|\bdiese[r]? woche\b|本周|这周|这星期"), 0),
-)
-_LAST_MONTH = re.compile(r"\blast month\b|\bletzte[nrs]? monat\b|上个?月")
-_THIS_MONTH = re.compile(r"\bthis month\b|\bdiese[nrs]? monat\b|本月|这个?月")
-_AGO = re.compile(
-    r"\b(\d{1,3}) (day|week|month)s? ago\b|\bvor (\d{1,3}) (tag|woche|monat)(?:e?n)?\b|(\d{1,3})\s*(天|周|个?月)前"
-)
-_UNIT_DAYS = {
-    "day": 1,
-    "tag": 1,
-    "天": 1,
-    "week": 7,
-    "woche": 7,
-    "周": 7,
-    "month": 30,
-    "monat": 30,
-    "月": 30,
-    "个月": 30,
-}
-
 _FITS_DAY, _FITS_MONTH, _FITS_MONTH_NOT_DAY, _FITS_YEAR = 1.0, 0.6, 0.3, 0.2
+_LOOKED_AT = 2000
+"""Characters; a longer text was pasted."""
+_SHORT_SPAN = 31
+"""Days of a span up to which each day of it is as good as the day that was meant; quarters and years are longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,35 +67,46 @@ class Dates:
 
 def dates_in(text: str, today: date | None = None) -> Dates:
     """What a text says of time; words such as `yesterday` count only when it is known what day it is."""
-    low = text.lower()
+    low = text[:_LOOKED_AT].lower()
     named: dict[Named, None] = {}
 
     def take(pattern: re.Pattern[str], *fields: str) -> None:
         nonlocal low
         for match in pattern.finditer(low):
             values = {f: _number_of(g) for f, g in zip(fields, match.groups(), strict=True) if g}
-            if 1 <= (values.get("month") or 1) <= 12 and 1 <= (values.get("day") or 1) <= 31:
+            if 1 <= values.get("month", 1) <= 12 and 1 <= values.get("day", 1) <= 31:
                 named[Named(**values)] = None
         low = pattern.sub(" ", low)
 
+    of_quarters, low = timewords.quarters(low, today)
     take(_ISO, "year", "month", "day")
+    take(_SLASHES, "year", "month", "day")
+    take(_GERMAN, "day", "month", "year")
     take(_CHINESE, "year", "month", "day")
+    take(_CHINESE_WORDS, "year", "month", "day")
     take(_CHINESE_YEAR, "year")
     take(_DAY_MONTH, "day", "month", "year")
     take(_MONTH_YEAR, "month", "year")
     take(_MONTH_DAY, "month", "day", "year")
+    take(_IN_MONTH, "month")
     for match in _MONTH_ALONE.finditer(low):
         if match[1] not in _SHORT:
             named[Named(month=_MONTHS[match[1]])] = None
     take(_YEAR_ALONE, "year")
-    return Dates(_joined(list(named)), tuple(_spans(text.lower(), today)) if today else ())
+    spans = timewords.spans(low, today) if today else []
+    if named and len(spans) == 1 and timewords.is_year(spans[0]):  # `in March of last year`
+        return Dates(_joined([*named, Named(year=spans[0][0].year)]), tuple(of_quarters))
+    return Dates(_joined(list(named)), (*of_quarters, *spans))
 
 
 def fit(dates: Dates, day: date) -> float:
     """How well a day fits what was named, 0 to 1: the day itself, else the month, another day of it, the year."""
-    if any(first <= day <= last for first, last in dates.spans):
-        return _FITS_DAY
-    return max((_fit_of(named, day) for named in dates.named), default=0.0)
+    spans = (
+        _FITS_DAY if (last - first).days <= _SHORT_SPAN else _FITS_MONTH
+        for first, last in dates.spans
+        if first <= day <= last
+    )
+    return max((*spans, *(_fit_of(named, day) for named in dates.named)), default=0.0)
 
 
 def day_of(at_ns: int) -> date:
@@ -135,32 +134,5 @@ def _joined(named: list[Named]) -> tuple[Named, ...]:
     return tuple(named)
 
 
-def _spans(low: str, today: date) -> list[tuple[date, date]]:
-    spans = []
-    for pattern, days in _DAYS:
-        if pattern.search(low):
-            day = today - timedelta(days=days)
-            spans.append((day, day))
-            low = pattern.sub(" ", low)
-    monday = today - timedelta(days=today.weekday())
-    for pattern, weeks in _WEEKS:
-        if pattern.search(low):
-            first = monday - timedelta(weeks=weeks)
-            spans.append((first, first + timedelta(days=6)))
-    first_of_month = today.replace(day=1)
-    if _LAST_MONTH.search(low):
-        last = first_of_month - timedelta(days=1)
-        spans.append((last.replace(day=1), last))
-    if _THIS_MONTH.search(low):
-        spans.append((first_of_month, today))
-    for match in _AGO.finditer(low):
-        number, unit = next((match[i], match[i + 1]) for i in (1, 3, 5) if match[i])
-        length = _UNIT_DAYS[unit]
-        day = today - timedelta(days=int(number) * length)
-        slack = timedelta(days=length // 2)
-        spans.append((day - slack, day + slack))
-    return spans
-
-
 def _number_of(text: str) -> int:
-    return int(text) if text.isdigit() else _MONTHS[text]
+    return _MONTHS[text] if text in _MONTHS else timewords.number_of(text) or 0

@@ -69,6 +69,22 @@ def test_a_better_answer_stays_first_whatever_readers_say_of_it(store: Any, said
     assert hits[0].path == "best.md" and hits[0].labels == ("called wrong by 9",)
 
 
+@pytest.mark.promise("P12.360")
+def test_one_voice_moves_a_page_among_equals_alone_and_three_move_it_behind_what_is_near(
+    store: Any, said: Said
+) -> None:
+    store.page("most.md", "the walrus swims in the cold sea, near Greenland", title="Walrus")
+
+    def first() -> str | None:
+        return read(store.db, search(Request("cold walrus Greenland"))).hits[0].path
+
+    for verdict in ("wrong", "stale"):
+        said("most.md", verdict, "s1")
+        assert authority([(verdict, True)]) == -0.02 and first() == "most.md"
+    assert authority([("wrong", True)] * 3) <= 10 * authority([("wrong", True)])
+    assert authority([("stale", True)] * 2) <= 4 * authority([("stale", True)])
+
+
 @pytest.mark.promise("P12.261")
 def test_one_voice_counts_once_the_last_word_counts_and_what_is_taken_back_does_not(store: Any, said: Said) -> None:
     for _ in range(20):
