@@ -42,6 +42,7 @@ from aimemory.model.scope import GLOBAL_FOLDER, Actor, Project
 from aimemory.model.session import SessionState
 from aimemory.privacy import Sanitized, sanitize
 from aimemory.recall.answer import Request, search
+from aimemory.recall.hits import is_past
 from aimemory.sessions.reader import Sessions
 from aimemory.store.claims import Claims
 from aimemory.store.projects import Projects
@@ -312,7 +313,9 @@ class Composer:
         return [_page(row, text) for row, text in found]
 
     async def _pages(self, project: Project) -> list[Page]:
-        return [_page(row) for row in await self._reader.read(newest_pages([project.id], _PAGE_KINDS, limit=_PAGES))]
+        return [
+            _page(row) for row in await self._reader.read(newest_pages([project.id], _PAGE_KINDS, _PAGES, current=True))
+        ]
 
     async def _related(
         self, project: Project, occasion: Occasion, git: GitSummary | None, rules: Sequence[Page]
@@ -338,7 +341,7 @@ class Composer:
                 description=hit.snippet,
             )
             for hit in answer.hits
-            if hit.path is not None and hit.path not in known
+            if hit.path is not None and hit.path not in known and not is_past(hit)
         ]
 
     async def _git(self, cwd: str | None, limit_s: float) -> GitSummary | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aimemory.index.read import Plan, Row, Statement
-from aimemory.model.links import Link, LinkKind, file_name, matches, wanted_name
+from aimemory.model.links import Link, LinkKind, LinkRole, file_name, matches, wanted_name
 
 _MAX_RAW = 300
 
@@ -54,7 +54,7 @@ def links_changed(db: sqlite3.Connection, links: Mapping[str, Sequence[Link]]) -
             fits = matches(link.target, source, paths.get(name, ()))
             values += [
                 source, pos, link.kind.value, link.raw[:_MAX_RAW], link.target, name, link.alias, link.heading,
-                link.block, int(link.is_file), fits[0] if fits else None, len(fits),
+                link.block, int(link.is_file), link.role.value, fits[0] if fits else None, len(fits),
             ]  # fmt: skip
         db.execute(_INSERT + ",".join([_VALUES] * len(some)), values)
 
@@ -135,9 +135,10 @@ def broken_links_named(name: str, limit: int = 100_000) -> Plan[list[LinkRow]]:
 
 
 def broken_links(limit: int = 1000, folder: str = "") -> Plan[list[LinkRow]]:
-    """Links that lead to no page, by page and place; links to other files are not judged. folder: below it only."""
+    """Links that lead to no page, by page and place; links to other files are not judged, nor
+    are bare names, which may be no page's. folder: below it only."""
     rows = yield Statement(
-        f"""select {_COLUMNS} from link where dest is null and not is_file
+        f"""select {_COLUMNS} from link where dest is null and not is_file and kind <> 'named'
         and (?1 = '' or (source >= ?1 || '/' and source < ?1 || '0')) order by source, pos limit ?2""",
         (folder, limit),
     )
@@ -157,7 +158,8 @@ def ambiguous_links(limit: int = 1000, folder: str = "") -> Plan[list[LinkRow]]:
 def link_counts(folder: str = "") -> Plan[LinkCounts]:
     """Of all pages, or of those below `workspace/folder`."""
     rows = yield Statement(
-        """select count(*), coalesce(sum(dest is null and not is_file), 0), coalesce(sum(fits > 1), 0) from link
+        """select count(*), coalesce(sum(dest is null and not is_file and kind <> 'named'), 0),
+            coalesce(sum(fits > 1), 0) from link
         where ?1 = '' or (source >= ?1 || '/' and source < ?1 || '0')""",
         (folder,),
     )
@@ -186,13 +188,13 @@ def shared_names(limit: int = 100) -> Plan[list[tuple[str, tuple[str, ...]]]]:
     return [(name, tuple(json.loads(paths))) for name, paths in rows]
 
 
-_COLUMNS = "source, kind, raw, target, alias, heading, block, dest, fits"
+_COLUMNS = "source, kind, raw, target, alias, heading, block, role, dest, fits"
 
 _ROWS = 64  # bound values, several rows a statement: as `apply` does for observations, for the same reasons
 _INSERT = """
-insert into link(source, pos, kind, raw, target, name, alias, heading, block, is_file, dest, fits)
+insert into link(source, pos, kind, raw, target, name, alias, heading, block, is_file, role, dest, fits)
 values """
-_VALUES = f"({','.join('?' * 12)})"
+_VALUES = f"({','.join('?' * 13)})"
 
 _UPDATE = """
 update link set dest = c.value->>2, fits = c.value->>3 from json_each(?) c
@@ -201,8 +203,8 @@ where link.source = c.value->>0 and link.pos = c.value->>1
 
 
 def _row(row: Row) -> LinkRow:
-    source, kind, raw, target, alias, heading, block, dest, fits = row
-    return LinkRow(source, Link(LinkKind(kind), raw, target, alias, heading, block), dest, fits)
+    source, kind, raw, target, alias, heading, block, role, dest, fits = row
+    return LinkRow(source, Link(LinkKind(kind), raw, target, alias, heading, block, LinkRole(role)), dest, fits)
 
 
 def _dumps(value: Any) -> str:

@@ -12,6 +12,7 @@ from aimemory.index.connect import transaction
 from aimemory.index.links import find_again, links_changed
 from aimemory.index.read import Plan, Row, Statement
 from aimemory.index.schema import PAGE_FILLS
+from aimemory.index.typed import outdated
 from aimemory.index.words import camel_parts, other_forms
 from aimemory.model.ids import PageId, ProjectId, Version
 from aimemory.model.links import Link, base_name, file_name
@@ -195,13 +196,17 @@ def pages_called(alias: str) -> Plan[list[PageInfo]]:
 
 
 def newest_pages(
-    projects: Sequence[str] = (), kinds: Sequence[str] = (), limit: int = 50, offset: int = 0
+    projects: Sequence[str] = (), kinds: Sequence[str] = (), limit: int = 50, offset: int = 0, current: bool = False
 ) -> Plan[list[PageInfo]]:
-    """Pages by date, newest first, then by path; no projects or kinds means all, listings (`index`) left out."""
+    """Pages by date, newest first, then by path; no projects or kinds means all, listings (`index`) left out.
+
+    current: without those that are superseded or expired.
+    """
+    only = f"and not {outdated('page')}" if current else ""
     rows = yield Statement(
         f"""select {_INFO} from page
         where (?1 = '[]' or project in (select value from json_each(?1)))
-          and case when ?2 = '[]' then kind <> 'index' else kind in (select value from json_each(?2)) end
+          and case when ?2 = '[]' then kind <> 'index' else kind in (select value from json_each(?2)) end {only}
         order by date_ns desc, path limit ?3 offset ?4""",
         (_dumps(list(projects)), _dumps(list(kinds)), limit, offset),
     )

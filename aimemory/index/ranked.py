@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from aimemory.index.feedback import STANDING
 from aimemory.index.read import Plan, Statement
 from aimemory.index.search import KEY, Scope, Table, within
+from aimemory.index.typed import outdated
 
 ROWS = 200
 """Best rows of each signal that take part; a row beyond has no share of it."""
@@ -68,7 +69,7 @@ class Standing:
 def standings(table: Table, rows: Iterable[int]) -> Plan[dict[int, Standing]]:
     """Of the rows that are there."""
     columns = (
-        f"t.date_ns, coalesce(t.status, '') in ('superseded', 'expired'), '', {STANDING}"
+        f"t.date_ns, {outdated('t')}, '', {STANDING}"
         if table == "page"
         else "t.at, 0, coalesce(t.tool, '') || ' ' || t.harness || ' ' || t.kind, '[]'"
     )

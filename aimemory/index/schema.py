@@ -3,7 +3,7 @@
 from aimemory.index.signals import DDL as SIGNALS
 from aimemory.index.signals import FILLS, STEMMED
 
-SCHEMA = 10
+SCHEMA = 11
 """`pragma user_version` of an index written by this code."""
 
 DDL = f"""
@@ -206,12 +206,15 @@ create table link(
     heading text not null,
     block text not null,
     is_file integer not null,
+    role text not null,
     dest text,
     fits integer not null,
     primary key (source, pos)
 ) strict, without rowid;
 create index link_name on link(name);
 create index link_dest on link(dest) where dest is not null;
+create index link_role on link(role, dest) where role <> '';
+create index link_says on link(source, role) where role <> '';
 
 create table page_text(
     n integer primary key,

@@ -92,13 +92,23 @@ class ObservationText:
     text: str
 
 
-def row_counts() -> Plan[tuple[int, int]]:
-    """How many pages and observations there are, near enough for pruning: by highest row number."""
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many pages and events there are, by highest row number; does any page say what another is to it?"""
+
+    pages: int
+    observations: int
+    has_roles: bool
+
+
+def sizes() -> Plan[Sizes]:
+    """What a search needs to know of the index as a whole."""
     rows = yield Statement(
-        "select coalesce((select max(n) from page), 0), coalesce((select max(seq) from observation), 0)"
+        """select coalesce((select max(n) from page), 0), coalesce((select max(seq) from observation), 0),
+            exists (select 1 from link where role <> '')"""
     )
-    pages, observations = rows[0]
-    return pages, observations
+    pages, observations, has_roles = rows[0]
+    return Sizes(pages, observations, bool(has_roles))
 
 
 def match_counts(table: Table, matches: Sequence[str], cap: int) -> Plan[list[int]]:
@@ -147,6 +157,17 @@ def scope_counts(table: Table, matches: Sequence[str], scope: Scope, cap: int) -
         rows = yield Statement(f"select {', '.join([one] * len(some))}", tuple(values))
         counts.extend(rows[0])
     return counts
+
+
+def in_scope(table: Table, rows: Sequence[int], scope: Scope) -> Plan[list[int]]:
+    """Those of the rows that are within a scope."""
+    where, params = _scope_terms(table, scope)
+    key = KEY[table]
+    found = yield Statement(
+        f"select t.{key} from json_each(?) j cross join {table} t on t.{key} = j.value where true {where}",
+        (json.dumps(list(rows)), *params),
+    )
+    return [row for (row,) in found]
 
 
 def newest_rows(scope: Scope, limit: int, offset: int) -> Plan[list[Found]]:

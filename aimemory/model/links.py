@@ -24,6 +24,46 @@ class LinkKind(StrEnum):
     EMBED = "embed"
     MARKDOWN = "markdown"
     PROPERTY = "property"
+    NAMED = "named"
+    """The bare name of a page in a field of the front matter that says how two pages stand: `supersedes: use-tabs`."""
+
+
+class LinkRole(StrEnum):
+    """What a field of the front matter says of the page that has it and the one that it names."""
+
+    NONE = ""
+    SUPERSEDES = "supersedes"
+    SUPERSEDED_BY = "superseded by"
+    CONTRADICTS = "contradicts"
+    FIXES = "fixes"
+    FIXED_BY = "fixed by"
+    CAUSES = "causes"
+    CAUSED_BY = "caused by"
+
+    @property
+    def inverse(self) -> "LinkRole":
+        """The same, seen from the page that is named."""
+        return _INVERSE.get(self, self)
+
+
+_INVERSE = {
+    a: b
+    for one, other in (
+        (LinkRole.SUPERSEDES, LinkRole.SUPERSEDED_BY), (LinkRole.FIXES, LinkRole.FIXED_BY),
+        (LinkRole.CAUSES, LinkRole.CAUSED_BY),
+    )
+    for a, b in ((one, other), (other, one))
+}  # fmt: skip
+
+_FIELDS = {
+    **{role.value.replace(" ", "_"): role for role in LinkRole if role},
+    "replaces": LinkRole.SUPERSEDES, "replaced_by": LinkRole.SUPERSEDED_BY, "contradicted_by": LinkRole.CONTRADICTS,
+}  # fmt: skip
+
+
+def role_of(name: str) -> LinkRole:
+    """What a field of the front matter says by its name; case, `-` and `_` don't count."""
+    return _FIELDS.get(name.strip().lower().replace("-", "_").replace(" ", "_"), LinkRole.NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +71,7 @@ class Link:
     """One link as it is written. raw: the whole of it. target: the path in it, decoded; "" for the same page.
 
     alias: the text shown instead, "" for none. heading, block: what it points to within the page, "" for all of it.
+    role: what the field that it stands in says of the two pages.
     """
 
     kind: LinkKind
@@ -39,6 +80,7 @@ class Link:
     alias: str = ""
     heading: str = ""
     block: str = ""
+    role: LinkRole = LinkRole.NONE
 
     @property
     def is_file(self) -> bool:

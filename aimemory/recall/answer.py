@@ -7,10 +7,11 @@ from aimemory.index.read import Plan
 from aimemory.index.search import (
     ObservationText,
     Scope,
+    Sizes,
     Table,
     newest_rows,
     observation_texts,
-    row_counts,
+    sizes,
 )  # fmt: skip
 from aimemory.model.page import COUNTED, SearchAnswer
 from aimemory.recall.candidates import weigh
@@ -70,14 +71,15 @@ def search(request: Request) -> Plan[SearchAnswer]:
     if request.fold:
         depth += max(limit, _AHEAD)
     dates = dates_in(request.text, day_of(request.now_ns) if request.now_ns else None)
-    ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, depth)
+    index = yield from sizes()
+    ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, depth, index)
     for easier, note in loosened(query):
         if ranked:
             break
         query = easier
-        ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, depth)
+        ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, depth, index)
         said = (note, *said)
-    texts = yield from texts_of(ranked if request.fold else ranked[offset:])
+    texts = yield from texts_of(ranked if request.fold else ranked[offset:], index.has_roles)
     if request.fold:
         folded = folded_places([place for place in ranked if texts.has(place)], texts)
         total -= len(ranked) - len(folded)
@@ -100,17 +102,16 @@ def search(request: Request) -> Plan[SearchAnswer]:
 
 
 def _ranked(
-    query: Query, dates: Dates, scope: Scope, wanted: int
+    query: Query, dates: Dates, scope: Scope, wanted: int, index: Sizes
 ) -> Plan[tuple[list[Place], int, Query, tuple[str, ...]]]:
     """The first `wanted` of the merged order, how many match in all, the query as taken, and what differs in that."""
     query, weighed, taken = yield from weigh(query, scope)
-    page_count, observation_count = yield from row_counts()
     got: dict[Table, Ranked] = {"page": NOTHING, "observation": NOTHING}
     if scope.has_pages:
-        got["page"] = yield from pages(query, dates, weighed["page"], page_count, scope, wanted)
+        got["page"] = yield from pages(query, dates, weighed["page"], index, scope, wanted)
     if scope.has_observations:
         got["observation"] = yield from observations(
-            query, dates, weighed["observation"], observation_count, scope, wanted * _DUPLICATES
+            query, dates, weighed["observation"], index.observations, scope, wanted * _DUPLICATES
         )
     places = _places("observation", got["observation"], wanted * _DUPLICATES)
     seen = yield from observation_texts([place.row for place in places])

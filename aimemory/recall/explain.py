@@ -14,6 +14,7 @@ _SAYS = {
     "context": "what stands around it",
     "who": "the agent, tool or kind that was named",
     "date": "the date that was named",
+    "links": "what a better hit says of it",
 }
 _MOST = 2
 

@@ -1,16 +1,18 @@
 """Rows of an answer as hits: snippet, reason, labels, and what is nearly the same."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aimemory.index.feedback import feedback_of, labels
 from aimemory.index.read import Plan
 from aimemory.index.search import ObservationText, PageText, Table, observation_texts, page_texts
+from aimemory.index.typed import Related, related_to
 from aimemory.model.ids import Version
 from aimemory.model.page import Hit
 from aimemory.model.protocols import rfc3339_local
 from aimemory.recall.alike import fold
 from aimemory.recall.explain import because
+from aimemory.recall.linked import labels_of, why_led
 from aimemory.recall.query import Query
 from aimemory.recall.snippet import snippet, words_in
 
@@ -18,7 +20,8 @@ BODY_CHARS = 32_000
 _SHOWN_WORDS = 24
 _WHY_WORDS = 6
 _LIKE_NAMED = 10
-_OUTDATED = ("superseded", "expired")
+_EXPIRED, _SUPERSEDED = "expired", "superseded"
+_STATUS_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +36,21 @@ class Place:
     is_alone: bool = False
 
 
+def is_past(hit: Hit) -> bool:
+    """Is it a page whose place another took, or that has expired? Only what is asked for by name shows these."""
+    return any(label.startswith((_SUPERSEDED, _EXPIRED)) for label in hit.labels)
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What is behind the rows of a ranking, by row; and by page what readers should know of it."""
+    """What is behind the rows of a ranking, by row; by page's id what readers said of it, by its row what other pages
+    say of it."""
 
     pages: Mapping[int, PageText]
     events: Mapping[int, ObservationText]
     labels: Mapping[str, tuple[str, ...]]
+    related: Sequence[Related] = ()
+    linked: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def has(self, place: Place) -> bool:
         """False for what went between ranking and reading."""
@@ -48,15 +59,19 @@ class Texts:
     def of_page(self, row: int) -> tuple[str, ...]:
         """Labels of a page."""
         text = self.pages[row]
-        status = (text.status or "").lower()
-        return (*((status,) if status in _OUTDATED else ()), *self.labels.get(text.id, ()))
+        status = " ".join((text.status or "").lower().split())
+        linked = self.linked.get(row, ())
+        said = status == _EXPIRED or (status.startswith(_SUPERSEDED) and not any(_SUPERSEDED in one for one in linked))
+        return (*((status[:_STATUS_CHARS],) if said else ()), *linked, *self.labels.get(text.id, ()))
 
 
-def texts_of(ranked: Sequence[Place]) -> Plan[Texts]:
+def texts_of(ranked: Sequence[Place], has_roles: bool = True) -> Plan[Texts]:
+    """has_roles: may pages say anything of each other?"""
     pages = yield from page_texts([r.row for r in ranked if r.table == "page"], BODY_CHARS)
     events = yield from observation_texts([r.row for r in ranked if r.table == "observation"])
     said = yield from feedback_of([text.id for text in pages.values()])
-    return Texts(pages, events, labels(said))
+    related = (yield from related_to(list(pages))) if pages and has_roles else []
+    return Texts(pages, events, labels(said), related, labels_of(related))
 
 
 def folded_places(ranked: Sequence[Place], texts: Texts) -> list[tuple[Place, list[Place]]]:
@@ -83,6 +98,8 @@ def hits_of(
         if one.table == "page":
             text = texts.pages[one.row]
             why = _why_page(text, starts) if query else "newest pages"
+            if one.is_alone:
+                why = why_led(texts.related, one.row) or why
             hits.append(_page_hit(text, one, rank, starts, why, texts.of_page(one.row), names, len(like)))
         else:
             hits.append(_observation_hit(texts.events[one.row], one, rank, starts, names, len(like)))

@@ -6,17 +6,15 @@ from datetime import date
 
 from aimemory.index.ranked import ROWS, Ask, Standing, rows_of, signals, standings, stretches
 from aimemory.index.read import Plan
-from aimemory.index.search import Scope, Table, nth_newest_row, scope_count
+from aimemory.index.search import Scope, Sizes, Table, nth_newest_row, scope_count
 from aimemory.model.page import COUNTED
 from aimemory.recall.authority import authority
 from aimemory.recall.candidates import Chosen, Weighed, choose
 from aimemory.recall.context import CENTRES, NEIGHBOURS, REACH, around, coverage, rarity
 from aimemory.recall.dates import Dates, day_of, fit
 from aimemory.recall.fusion import OBSERVATION_WEIGHTS, PAGE_WEIGHTS, Fused, fuse
+from aimemory.recall.linked import SUPERSEDED, led_to
 from aimemory.recall.query import Query, expression, in_field, nearby, required
-
-SUPERSEDED = 0.5
-"""What is left of the score of a page that says itself that something newer took its place."""
 
 _PAGE_COLUMNS = "3, 1, 1, 0.5, 1"
 _PHRASE_COLUMNS = "1, 1, 1, 0, 1"
@@ -43,8 +41,11 @@ class Ranked:
 NOTHING = Ranked((), {}, 0)
 
 
-def pages(query: Query, dates: Dates, weighed: Sequence[Weighed], rows: int, scope: Scope, wanted: int) -> Plan[Ranked]:
-    """The best pages of a scope. rows: how many pages there are. wanted: how many are needed at least, if there."""
+def pages(
+    query: Query, dates: Dates, weighed: Sequence[Weighed], index: Sizes, scope: Scope, wanted: int
+) -> Plan[Ranked]:
+    """The best pages of a scope, with what these lead to. wanted: how many are needed at least, if there."""
+    rows = index.pages
     chosen = choose("page", weighed, rows)
     if not chosen.terms and not query.required:
         return NOTHING
@@ -64,13 +65,18 @@ def pages(query: Query, dates: Dates, weighed: Sequence[Weighed], rows: int, sco
     words = yield from _rows_of_words("page", chosen, rows)
     found["cover"] = coverage(words, wanted_rows)
     total = yield from scope_count("page", match, scope, COUNTED)
-    return (yield from _ranked("page", found, PAGE_WEIGHTS, query, dates, total))
+    ranked = yield from _ranked("page", found, PAGE_WEIGHTS, query, dates, total)
+    if query.required or query.excluded or not index.has_roles:
+        return ranked
+    fused, standing = yield from led_to(ranked.fused, ranked.standing, scope)
+    alone = frozenset(row for row in standing if row not in ranked.standing)
+    return replace(ranked, fused=tuple(fused), standing=standing, total=total + len(alone), alone=alone)
 
 
 def observations(
     query: Query, dates: Dates, weighed: Sequence[Weighed], rows: int, scope: Scope, wanted: int
 ) -> Plan[Ranked]:
-    """The best events of a scope, with those that only stand beside one. As `pages`."""
+    """The best events of a scope, with those that only stand beside one. rows: how many events there are."""
     chosen = choose("observation", weighed, rows)
     if not chosen.terms and not query.required:
         return NOTHING

@@ -6,16 +6,17 @@ leads to is `model.links`' to say.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
-from aimemory.model.links import Link, LinkKind
+from aimemory.model.links import Link, LinkKind, LinkRole, role_of
 from aimemory.wiki.nodes import Value
 
 MAX_LINKS = 5000
 """Of one page; more are not looked at."""
 
 _MAX_RAW = 1000
+_MAX_NAME = 200
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _QUOTE = re.compile(r"(?: {0,3}>[ \t]?)+")
 _ITEM = re.compile(r"[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)")
@@ -50,7 +51,11 @@ class Spot:
 
 def links_of(body: str, front: Mapping[str, Value]) -> tuple[Link, ...]:
     """The links of a page, those of its front matter first, then in the order of the text; at most MAX_LINKS."""
-    found = [link for value in front.values() for link in _property_links(value)]
+    found: list[Link] = []
+    is_imported = "imported" in front  # what others wrote says nothing about pages here
+    for name, value in front.items():
+        role = LinkRole.NONE if is_imported else role_of(name)
+        found += _role_links(value, role) if role else _property_links(value)
     for spot in spots(body):
         if len(found) >= MAX_LINKS:
             break
@@ -77,6 +82,20 @@ def as_url(path: str) -> str:
 
 
 # -- front matter ----------------------------------------------------------------------------------------------------
+
+
+def _role_links(value: Value, role: LinkRole) -> Iterator[Link]:
+    """As `_property_links`, with bare names of pages: a text that is no link."""
+    if isinstance(value, str):
+        found = next(_property_links(value), None)
+        name = " ".join(value.split())
+        if found:
+            yield replace(found, role=role)
+        elif 0 < len(name) <= _MAX_NAME and "[" not in name:
+            yield Link(LinkKind.NAMED, name, name, role=role)
+        return
+    for item in value.values() if isinstance(value, dict) else value:
+        yield from _role_links(item, role)
 
 
 def _property_links(value: Value) -> Iterator[Link]:

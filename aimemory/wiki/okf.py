@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from posixpath import relpath
 
 from aimemory.errors import UserError
-from aimemory.model.links import base_name, file_name, matches, wanted_name
+from aimemory.model.links import Link, LinkKind, base_name, file_name, matches, wanted_name
 from aimemory.wiki.frontmatter import add_fields, edit_field, render, split
 from aimemory.wiki.links import Spot, as_url, links_of, spots
 from aimemory.wiki.relink import relinked
@@ -84,7 +84,7 @@ def led_out(path: str, text: str, pages: Mapping[str, str]) -> str:
     folder, new_folder = path.rpartition("/")[0], pages[path].rpartition("/")[0]
     targets: dict[str, str] = {}
     for link in links_of(parts.body, parts.front or {}):
-        if link.target and not link.raw.startswith(("[[", "![[")):
+        if link.target and not _goes_by_name(link):
             place = pages.get(_bundle_path(folder, link.target))
             if place is not None and _bundle_path(new_folder, link.target) != place:
                 targets[link.target] = relpath(place, new_folder or ".")
@@ -102,7 +102,7 @@ def moved_links(path: str, text: str, places: Mapping[str, str]) -> str:
     here = places[path].rpartition("/")[0]
     targets: dict[str, str] = {}
     for link in links_of(parts.body, parts.front or {}):
-        if link.raw.startswith(("[[", "![[")):
+        if _goes_by_name(link):
             found = next(iter(matches(link.target, path, names.get(wanted_name(link.target), ()))), None)
             new = base_name(places[found]) if found and link.target else None
         else:
@@ -111,6 +111,11 @@ def moved_links(path: str, text: str, places: Mapping[str, str]) -> str:
         if new is not None:
             targets[link.target] = new
     return relinked(text, targets)[0]
+
+
+def _goes_by_name(link: Link) -> bool:
+    """Does it find its page by name, as Obsidian does, not by where it stands?"""
+    return link.kind is LinkKind.NAMED or link.raw.startswith(("[[", "![["))
 
 
 def _bundle_path(folder: str, target: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from aimemory.model.links import role_of
 from aimemory.wiki.frontmatter import split
 from aimemory.wiki.links import Spot, as_url, spots
 from aimemory.wiki.nodes import read_front
@@ -31,15 +32,18 @@ def relinked(text: str, targets: Mapping[str, str]) -> tuple[str, int]:
 
 def _front(front: str, targets: Mapping[str, str]) -> tuple[str, int]:
     """Texts of the front matter that are such a link and nothing else; keys and comments stay."""
-    spans = sorted(span for entry in read_front(front).entries for span in entry.node.spans)
+    spans = sorted((*span, role_of(entry.key)) for entry in read_front(front).entries for span in entry.node.spans)
     count = 0
-    for start, end in reversed(spans):
+    for start, end, role in reversed(spans):
         quote_mark = front[start] if front[start : start + 1] in ("'", '"') else ""
         raw = front[start + len(quote_mark) : end - len(quote_mark)]
         spot = next(spots(raw), None)
         if spot and (spot.start, spot.end) == (0, len(raw)) and (new := targets.get(spot.link.target)) is not None:
             changed = raw[: spot.path_start] + _written(raw, spot, new) + raw[spot.path_end :]
             front = front[: start + len(quote_mark)] + changed + front[end - len(quote_mark) :]
+            count += 1
+        elif role and spot is None and (new := targets.get(raw)) is not None:  # a bare name
+            front = front[: start + len(quote_mark)] + new + front[end - len(quote_mark) :]
             count += 1
     return front, count
 

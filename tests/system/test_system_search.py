@@ -258,22 +258,29 @@ def test_a_foreign_lock_on_the_index_loses_no_event_and_search_answers(daemon, t
 
 @pytest.mark.promise("P6.280")
 def test_a_page_that_another_replaces_stands_behind_it_and_every_copy_of_a_statement_is_listed(daemon, tmp_path):
-    """INJ-09 and INJ-10."""
-    folder = daemon.data.wiki / "default" / "shop" / "decisions"
+    """INJ-09 and INJ-10: in searches and in the brief the successor stands, the other page comes behind or on request."""
+    where = repository(tmp_path / "shop")
+    daemon.event("generic", "note", {"session_id": "s", "text": "begun", "cwd": str(where)})
+    folder = daemon.wait(lambda: [p.parent for p in daemon.pages("*/*/*.md") if p.stem == "shop"], "a project")[0]
+    folder /= "decisions"
     folder.mkdir(parents=True)
     (folder / "redis.md").write_text(
-        "---\ntype: decision\nid: redis\ntitle: Cache sessions in Redis\nstatus: superseded\n---\n\n"
+        "---\ntype: decision\nid: redis\ntitle: Cache sessions in Redis\n---\n\n"
         "Cache sessions in Redis. Sessions in Redis expire after 30 minutes.\n"
     )
     (folder / "postgres.md").write_text(
-        "---\ntype: decision\nid: postgres\ntitle: Sessions live in Postgres\nsupersedes: '[[redis]]'\n---\n\n"
+        "---\ntype: decision\nid: postgres\ntitle: Sessions live in Postgres\nsupersedes: redis\n---\n\n"
         "We no longer cache sessions in Redis; they are rows.\n"
     )
     for name in ("overview", "runbook"):
         (folder / f"{name}.md").write_text(f"# {name}\n\nSessions expire after 30 minutes, as everybody knows.\n")
     daemon.wait(lambda: len(daemon.search("sessions", kind=None)) >= 4, "all are found")
 
-    first = [Path(hit["path"]).stem for hit in daemon.search("cache sessions in redis")]
-    assert first.index("postgres") < first.index("redis")
+    first = {Path(hit["path"]).stem: hit["labels"] for hit in daemon.search("cache sessions in redis")}
+    assert list(first).index("postgres") < list(first).index("redis")
+    assert first["redis"] == ["superseded by 'Sessions live in Postgres'"] and first["postgres"] == []
+    brief = daemon.get("/api/v1/brief", cwd=str(where))["text"]
+    assert "Sessions live in Postgres" in brief and "Cache sessions in Redis" not in brief
+    assert "30 minutes" in daemon.cli("read", "-p", "*", "redis").stdout, "on request it is there"
     stating = {Path(hit["path"]).stem for hit in daemon.search('"expire after 30 minutes"')}
     assert stating == {"redis", "overview", "runbook"}

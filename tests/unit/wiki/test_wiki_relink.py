@@ -21,6 +21,7 @@ NEW = {"shop": "store", "default/shop/a": "default/store/a", "My Shop.md": "My S
         ("```\n[[shop]]\n```\n[[shop]]\r\n", "```\n[[shop]]\n```\n[[store]]\r\n"),
         ("---\nup: '[[shop|x]]'  # [[shop]]\nb: \"[[shop]]\"\nc: see [[shop]]\nl: ['[[shop]]', {k: '[[shop#H]]'}]\n---\n[[shop]]", "---\nup: '[[store|x]]'  # [[shop]]\nb: \"[[store]]\"\nc: see [[shop]]\nl: ['[[store]]', {k: '[[store#H]]'}]\n---\n[[store]]"),
         ("\ufeff---\r\ntitle: shop\r\n---\r\n\r\n[[shop]]\r\nno end", "\ufeff---\r\ntitle: shop\r\n---\r\n\r\n[[store]]\r\nno end"),
+        ("---\nsupersedes: shop # shop\nFixed-by: ['shop', \"[[shop]]\"]\nrelated: shop\n---\n", "---\nsupersedes: store # shop\nFixed-by: ['store', \"[[store]]\"]\nrelated: shop\n---\n"),
         ("+++\na = '[[shop]]'\n+++\n", "+++\na = '[[store]]'\n+++\n"),
     ],
 )  # fmt: skip
