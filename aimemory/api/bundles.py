@@ -51,7 +51,7 @@ class Bundles:
         Every page passes the privacy gate. everything: with sessions and handoffs, which are personal. Raises NotFound.
         """
         found = self._known(project)
-        await self._pages.reconcile()
+        await self._pages.hand_edits.reconcile()
         left_out: dict[str, str] = {}
         texts: dict[str, str] = {}
         redacted: dict[str, Mapping[str, int]] = {}
@@ -137,7 +137,7 @@ class Bundles:
             raise UserError(f"Name the bundle, and give at most {_MAX_PAGES:,} pages.")
         if sanitize(name).counts:
             raise UserError("The bundle's name looks as if it held a secret, and would stand in each page. Rename it.")
-        await self._pages.reconcile()
+        await self._pages.hand_edits.reconcile()
         places = {path: _place(found, name, path) for path in paths if path.rpartition("/")[2] not in (INDEX, LOG)}
         done = []
         for path, text in sorted(texts.items()):

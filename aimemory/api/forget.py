@@ -136,7 +136,7 @@ class Forget:
 
         Raises NotFound; UserError when nothing keeps it back.
         """
-        path = page if page in self._pages.held else (await self._find(page, project, caller))[0]
+        path = page if page in self._pages.gate.held else (await self._find(page, project, caller))[0]
         return Accepted(path, await self._pages.accept(path, replace(self._actor, harness=caller.harness)))
 
     # -- helpers -----------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Forget:
         self, what: str, name: str, caller: Caller, project: str | None, actor: Actor, *, pages: bool
     ) -> Pending:
         if what == "page":
-            path = name if name in self._pages.held else (await self._find(name, project, caller))[0]
+            path = name if name in self._pages.gate.held else (await self._find(name, project, caller))[0]
             return await self._planner.page(path, actor)
         if what == "session":
             return await self._planner.session((await session_named(self._reader, name)).id, actor, pages=pages)

@@ -15,9 +15,10 @@ from aimemory.model.protocols import rfc3339_local
 from aimemory.model.scope import Actor
 from aimemory.privacy import Sanitized, sanitize, sanitize_tree
 from aimemory.sessions.caller import CallerSessions
+from aimemory.store.gate import CONFLICT_MARKERS
 from aimemory.store.merging import Merging
 from aimemory.store.pagerows import is_project_page
-from aimemory.store.pages import CONFLICT_MARKERS, Pages
+from aimemory.store.pages import Pages
 from aimemory.store.past import PageHistory, PastVersion
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
@@ -62,10 +63,10 @@ class Repair:
         path, where = await self._find(page, project, caller)
         if not text.strip():
             raise UserError("The text is empty: nothing was written. `aimemory delete` takes a page away.")
-        if self._pages.held.get(path, CONFLICT_MARKERS) != CONFLICT_MARKERS:
+        if self._pages.gate.held.get(path, CONFLICT_MARKERS) != CONFLICT_MARKERS:
             raise UserError(
-                f"{path} holds what looks like a secret ({self._pages.held[path]}), and writing it here would take "
-                "that out. Edit the file itself."
+                f"{path} holds what looks like a secret ({self._pages.gate.held[path]}), and writing it here would "
+                "take that out. Edit the file itself."
             )
         await self._merging.editable(path)
         base = await self._merging.base(path, Version(version))
@@ -150,7 +151,7 @@ class Repair:
         changes = tuple(self._change(number, one, found[0]) for number, one in enumerate(found, 1))
         return PageChanges(
             path, found[0].version is not None, changes[: max(1, min(limit, _MAX_LISTED))], len(found),
-            self._pages.held.get(path), await self._diff(path, found, diff) if diff is not None else None,
+            self._pages.gate.held.get(path), await self._diff(path, found, diff) if diff is not None else None,
         )  # fmt: skip
 
     async def _diff(self, path: str, found: Sequence[PastVersion], number: int) -> str:
@@ -187,12 +188,12 @@ class Repair:
         remains = REMAINS if info is None or info.kind not in _GENERATED else (*REMAINS, _NOT_AGAIN)
         return Deletion(
             path=path, id=info.id if info else "", title=info.title if info else path, version=version, applied=False,
-            commit=commit, held=self._pages.held.get(path), remains=remains if commit else remains[1:],
+            commit=commit, held=self._pages.gate.held.get(path), remains=remains if commit else remains[1:],
             linked_from=tuple(await self._reader.read(pages_linking_to(path))),
         )  # fmt: skip
 
     def _would_lose(self, path: str) -> UserError | Unavailable:
-        if held := self._pages.held.get(path):
+        if held := self._pages.gate.held.get(path):
             return UserError(
                 f"{path} as it stands is in no commit, because of {held}: once deleted it can't be restored. "
                 "Take the finding out of the file first, delete the file by hand, or use `aimemory delete --lose`."

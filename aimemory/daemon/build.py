@@ -134,16 +134,16 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
     conflicts = Conflicts(data.conflicts, clock)
     conflicts.load()
     merging = Merging(pages=pages, committer=committer, conflicts=conflicts)
-    watcher = Watcher(pages, data.wiki)
+    watcher = Watcher(pages.hand_edits, data.wiki)
     resolver = Resolver(config.home, temp_dirs=config.temp_dirs)
     projects = Projects(
         resolver=resolver, files=files, pages=pages, reader=reader, clock=clock, actor=actor, home=config.home
     )
-    pages.tell_of_projects(projects.reload)
+    pages.index.tell_of_projects(projects.reload)
 
     async def after_rebuild() -> None:
         await projects.load()
-        await pages.take_stock()
+        await pages.hand_edits.take_stock()
 
     projector.tell_of_rebuild(after_rebuild)
     processes = Processes()
@@ -185,7 +185,7 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         claims=claims, handover=handover, reader=reader, actor=actor, clock=clock,
         expire_days=config.handoff.expire_days, making=making,
     )  # fmt: skip
-    pages.tell_of_edits(batons.on_edit)
+    pages.hand_edits.tell_of_edits(batons.on_edit)
     surveyor = Surveyor(
         claims=claims, handover=handover, pages=pages, sessions=sessions, reader=reader, projects=projects, clock=clock,
         quiet_ns=config.handoff.quiet_seconds * 1_000_000_000, is_alive=processes.is_alive,

@@ -110,7 +110,7 @@ class Jobs:
         self.projector.look()
 
     async def _reconcile(self, pulse: Pulse) -> None:
-        await self.pages.reconcile()
+        await self.pages.hand_edits.reconcile()
 
     async def _seal(self, pulse: Pulse) -> None:
         async with self.segments:

@@ -44,7 +44,7 @@ async def mend_wiki(parts: "Parts") -> dict[str, Any]:
     log.warning("the wiki's repository was mended", extra={"why": why, **about})
     try:
         await parts.memory.audit.log.record("mend-git", about, parts.actor)
-        await parts.pages.commit_missing()
+        await parts.pages.hand_edits.commit_missing()
         await parts.committer.flush()
     except AimemoryError as error:  # the committer goes on trying; the next start finds what HEAD lacks
         said += f" Not everything is committed yet: {error}"

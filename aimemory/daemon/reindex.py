@@ -42,7 +42,7 @@ async def reindex(parts: "Parts") -> AsyncIterator[dict[str, Any]]:
 
 async def _work(parts: "Parts", progress: Any) -> dict[str, Any]:
     try:
-        found = await parts.pages.reconcile()
+        found = await parts.pages.hand_edits.reconcile()
         if found.emptied:  # what is built from nothing would be empty too
             raise Unavailable(f"{found.problem} The index stays as it is.")
         await parts.projector.rebuild(progress)

@@ -135,7 +135,7 @@ async def _catch_up(parts: Parts, finished: list[str]) -> None:
         await tell_of_finished(parts, finished)
 
     steps = (
-        mending_told, known_keys, known_harnesses, parts.refiling.finish, parts.pages.take_stock,
+        mending_told, known_keys, known_harnesses, parts.refiling.finish, parts.pages.hand_edits.take_stock,
         parts.relinking.finish, purge_left,
     )  # fmt: skip
     for step in steps:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from aimemory import __version__
 from aimemory.errors import Unavailable
 from aimemory.model.protocols import TaskPulse, rfc3339_local
-from aimemory.store.pages import CONFLICT_MARKERS, FORGOTTEN
+from aimemory.store.gate import CONFLICT_MARKERS, FORGOTTEN
 
 if TYPE_CHECKING:
     from aimemory.daemon.parts import Parts
@@ -43,7 +43,8 @@ def status_of(parts: "Parts") -> dict[str, Any]:
         },
         "git": {"head": committer.head, "waiting": committer.waiting, "problem": committer.problem},
         "wiki": {
-            "held": parts.pages.held, "unread": list(parts.pages.unread.values()), "problem": parts.pages.last.problem,
+            "held": parts.pages.gate.held,
+            "unread": list(parts.pages.hand_edits.unread.values()), "problem": parts.pages.hand_edits.last.problem,
             "watch_problem": parts.watcher.problem,
             "conflicts": len(parts.conflicts.unsettled), "conflicts_dropped": parts.conflicts.dropped,
         },
@@ -110,20 +111,20 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         found.append(str(error))
     if parts.purge.problem:
         found.append(parts.purge.problem)
-    if parts.pages.last.problem:
-        found.append(parts.pages.last.problem)
-    if names := parts.pages.last.nameless:
+    if parts.pages.hand_edits.last.problem:
+        found.append(parts.pages.hand_edits.last.problem)
+    if names := parts.pages.hand_edits.last.nameless:
         found.append(
             "Names that are no UTF-8, or hold control characters, a backslash or the like, are no pages, and are not "
             f"committed: {_some(names)}. Rename them."
         )
-    if names := parts.pages.last.others:
+    if names := parts.pages.hand_edits.last.others:
         found.append(f"Links and special files are no pages, and links are not followed: {_some(names)}.")
-    no_pages = list(parts.pages.unread.values())
+    no_pages = list(parts.pages.hand_edits.unread.values())
     found += no_pages[:_SHOWN]
     if len(no_pages) > _SHOWN:
         found.append(f"{len(no_pages) - _SHOWN} more files of the wiki are no pages for such reasons.")
-    found += [_held(path, kinds) for path, kinds in parts.pages.held.items()]
+    found += [_held(path, kinds) for path, kinds in parts.pages.gate.held.items()]
     found += _conflicts(parts)
     if state.usage is not None and (problem := state.usage.warning()):
         found.append(problem)

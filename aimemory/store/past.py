@@ -62,9 +62,9 @@ class PageHistory:
     async def level(self, path: str | None = None) -> None:
         """Take in what changed outside, of one page or everywhere; wait until the index shows every durable line."""
         if path is None:
-            await self._pages.reconcile()
+            await self._pages.hand_edits.reconcile()
         else:
-            await self._pages.look_at([path])
+            await self._pages.hand_edits.look_at([path])
         await self._projector.reached(self._writer.last_seq)
 
     async def versions(self, path: str) -> list[PastVersion]:
@@ -134,7 +134,7 @@ class PageHistory:
         if await self._pages.version(path) == version.version:
             raw, _ = await asyncio.to_thread(self._files.read, path)
             return raw
-        why = self._pages.held.get(path)
+        why = self._pages.gate.held.get(path)
         raise NotFound(
             f"The text of version {version.version} of {path} was never committed"
             f"{f', because of {why}' if why else ''}; it can't be restored."

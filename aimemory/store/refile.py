@@ -277,7 +277,7 @@ class Refiling:
                 await self.finish()
                 self._unfinished = False
             await self._projects.load()
-            await self._pages.reconcile()
+            await self._pages.hand_edits.reconcile()
 
     def _rename_files(self, old: str, new: str) -> None:
         """Blocks. The folder, then the project's own page in it; what is done already is left."""

@@ -92,7 +92,7 @@ class Relinking:
         await self.apply(changes, {}, self._actor, f"Links to {new}", "write")
 
     async def _change(self, path: str, targets: Mapping[str, str], actor: Actor, summary: str, op: str) -> None:
-        if held := self._pages.held.get(path):
+        if held := self._pages.gate.held.get(path):
             raise UserError(f"{path} holds what looks like a secret ({held}), which a write would take out.")
         text, version = await self._pages.read(path)
         if page_version(text.encode("utf-8")) != version:

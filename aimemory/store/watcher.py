@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aimemory.errors import AimemoryError, Unavailable
 from aimemory.model.protocols import Pulse
-from aimemory.store.pages import Pages
+from aimemory.store.handedits import HandEdits
 from aimemory.wiki.watch import changes, unwatched
 
 _POLL_S = 1.0
@@ -25,8 +25,8 @@ _AGAIN_S = 0.1
 class Watcher:
     """`problem` says why it polls; None while the system gives events."""
 
-    def __init__(self, pages: Pages, root: Path) -> None:
-        self._pages = pages
+    def __init__(self, hand_edits: HandEdits, root: Path) -> None:
+        self._hand_edits = hand_edits
         self._root = root
         self.problem: str | None = None
 
@@ -80,9 +80,9 @@ class Watcher:
     async def _look(self, paths: frozenset[str] | None, pulse: Pulse) -> None:
         try:
             if paths is None:
-                await self._pages.reconcile()
+                await self._hand_edits.reconcile()
             else:
-                await self._pages.look_at(paths)
+                await self._hand_edits.look_at(paths)
             pulse.beat(last="the whole tree" if paths is None else f"{len(paths)} files")
         except (AimemoryError, OSError) as error:  # the walk of every minute takes in what was missed
             pulse.fail(str(error))

@@ -50,10 +50,10 @@ class Listings:
         if not self._begun:
             self._begun = True
             for project in self._projects.all():
-                self._pages.touched.setdefault(project.path, now)
-        for folder, at_ns in list(self._pages.touched.items()):
+                self._pages.index.touched.setdefault(project.path, now)
+        for folder, at_ns in list(self._pages.index.touched.items()):
             if now - at_ns >= self._quiet_ns:
-                del self._pages.touched[folder]
+                del self._pages.index.touched[folder]
                 found = self._projects.named(folder)
                 if found is not None and found.page is not None:
                     await self._write(found)

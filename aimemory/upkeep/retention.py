@@ -91,7 +91,7 @@ class Retention:
 
     async def look(self, actor: Actor | None = None) -> Due:
         """What would go now; changes nothing. Raises Unavailable where the index can't answer."""
-        await self._pages.reconcile()
+        await self._pages.hand_edits.reconcile()
         await self._projector.settled()
         await self._projector.reached(self._projector.applied_seq + self._projector.lag)
         upto = self._projector.applied_seq
@@ -217,7 +217,7 @@ class Retention:
                     found.add(path)
             return found
 
-        return await asyncio.to_thread(by_hand) | await self._reader.read(pinned(paths)) | {*self._pages.held}
+        return await asyncio.to_thread(by_hand) | await self._reader.read(pinned(paths)) | {*self._pages.gate.held}
 
     async def _pages_of(self, pending: Pending, paths: list[str]) -> None:
         """The pages as they stand, the lines about them, and under which names git has them."""

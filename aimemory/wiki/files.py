@@ -165,6 +165,10 @@ class WikiFiles:
         with self._folder(path) as (folder, name):
             return folder is not None and _is_there(folder, name)
 
+    def existing(self, paths: Iterable[str]) -> set[str]:
+        """Those of these pages that lie on the disk now, or may: what can't be looked at counts as there. Blocks."""
+        return {path for path in paths if _may_be_there(self.root / path)}
+
     def _content(self, path: str) -> bytes | None:
         with self._folder(path) as (folder, name):
             return None if folder is None else _read_at(path, folder, name)
@@ -366,3 +370,12 @@ def _unlink_if_there(name: str, folder: int) -> None:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:
         pass  # it was renamed before the failure
+
+
+def _may_be_there(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True

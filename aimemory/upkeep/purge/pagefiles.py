@@ -13,7 +13,8 @@ from aimemory.model.scope import Actor
 from aimemory.privacy import sanitize, sanitize_tree
 from aimemory.store.committer import Change as Commit
 from aimemory.store.committer import Committer, author_of
-from aimemory.store.pages import PURGED, Pages
+from aimemory.store.handedits import PURGED
+from aimemory.store.pages import Pages
 from aimemory.store.reader import Reader
 from aimemory.store.writer import Append
 from aimemory.upkeep.purge.change import Change, in_wiki
@@ -96,7 +97,7 @@ class PageFiles:
             op = "redact" if last is not None and last.may_replace(version) else "purge"
             said = {"op": op, "path": place, "version": page_version(new), "user": pending.user}
             append(Record("page", self._clock.now_ns(), sanitize_tree(said | {"machine": pending.machine})))
-            if pending.history or path in self._pages.held:  # else git still has it, under the version that it had
+            if pending.history or path in self._pages.gate.held:  # else git still has it, under the version that it had
                 change.versions[version] = page_version(new)
         # the person's own text, which only got shorter by what was asked for
         content = sanitize("").derive(lambda _: new)

@@ -73,7 +73,7 @@ class Rescan:
 
     async def look(self) -> Rescanned:
         """Apply the rules to everything, git's history included; changes nothing."""
-        await self._pages.reconcile()
+        await self._pages.hand_edits.reconcile()
         change = await self._scrub()
         await asyncio.to_thread(survey, self._data.journal, change.line, change.may_concern)
         pages = await asyncio.to_thread(self._planner.affected, change)
@@ -87,7 +87,7 @@ class Rescan:
 
         def by_hand() -> dict[str, Version]:
             found: dict[str, Version] = {}
-            for path in {*paths, *self._pages.held, *self._pages.unread}:
+            for path in {*paths, *self._pages.gate.held, *self._pages.hand_edits.unread}:
                 try:
                     version = self._files.version(path)
                 except (AimemoryError, OSError):
@@ -101,4 +101,6 @@ class Rescan:
             row = writes.get(path)
             return row is not None and row.may_replace(version)
 
-        return Scrub(self._forgotten.veiled_key, await asyncio.to_thread(by_hand), is_ours, self._pages.is_accepted)
+        return Scrub(
+            self._forgotten.veiled_key, await asyncio.to_thread(by_hand), is_ours, self._pages.gate.is_accepted
+        )

@@ -127,7 +127,7 @@ class Purge:
             return
         if left is not None:
             self._forgotten.take(_guard(left))
-            self._pages.expect(left.concerns, actor_of(left))
+            self._pages.hand_edits.expect(left.concerns, actor_of(left))
 
     def is_pending(self) -> bool:
         return self._data.purge_pending.exists()
@@ -184,7 +184,7 @@ class Purge:
         return await self._reader.read(purge_lines())
 
     async def _carry_out(self, pending: Pending) -> Receipt:
-        self._pages.expect(pending.concerns, actor_of(pending))
+        self._pages.hand_edits.expect(pending.concerns, actor_of(pending))
         try:
             async with self._making.changed():  # nobody makes a page meanwhile of what goes
                 receipt = await self._all_steps(pending)
@@ -198,7 +198,7 @@ class Purge:
             self.problem = f"{_PARTLY} the daemon met a fault of its own, which its log has. It is tried again."
             raise
         self.problem = None
-        self._pages.expect(None, actor_of(pending))
+        self._pages.hand_edits.expect(None, actor_of(pending))
         return receipt
 
     async def _all_steps(self, pending: Pending) -> Receipt:

@@ -7,7 +7,7 @@ import pytest
 from aimemory.errors import Unavailable
 from aimemory.index.events import WrittenRow
 from aimemory.model.ids import Version
-from aimemory.store.pages import Pages
+from aimemory.store.handedits import HandEdits
 
 OURS = WrittenRow(
     path="a/b/ours.md", version="new", before="old", op="write", seq=7, at_ns=0, user="ada", harness=None, session=None
@@ -37,9 +37,9 @@ class Behind:
 
 
 def whose(found: dict[str, str], comes: bool = True):
-    pages, behind = Pages.__new__(Pages), Behind(comes)
-    pages._reader = pages._writer = pages._projector = behind
-    by_hand, ours = asyncio.run(pages._by_hand({path: Version(version) for path, version in found.items()}))
+    edits, behind = HandEdits.__new__(HandEdits), Behind(comes)
+    edits._reader = edits._writer = edits._projector = behind
+    by_hand, ours = asyncio.run(edits._by_hand({path: Version(version) for path, version in found.items()}))
     return by_hand, list(ours), behind.order
 
 

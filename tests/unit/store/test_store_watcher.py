@@ -11,7 +11,7 @@ from aimemory.store import watcher as watcher_module
 from aimemory.store.watcher import Watcher
 
 
-class Pages:
+class HandEdits:
     """Counts what it is asked for."""
 
     def __init__(self):
@@ -32,14 +32,14 @@ def watched(monkeypatch, changes):
     async def story():
         monkeypatch.setattr(watcher_module, "changes", changes)
         monkeypatch.setattr(watcher_module, "_POLL_S", 0.01)
-        pages = Pages()
-        watcher = Watcher(pages, Path("/nowhere"))
+        edits = HandEdits()
+        watcher = Watcher(edits, Path("/nowhere"))
         pulse = TaskPulse("watcher")
         running = asyncio.create_task(watcher.run(pulse))
         async with asyncio.timeout(60):
-            await pages.enough.wait()
+            await edits.enough.wait()
         running.cancel()
-        return pages, watcher, pulse
+        return edits, watcher, pulse
 
     return asyncio.run(story())
 
@@ -49,9 +49,9 @@ def test_without_file_events_the_tree_is_walked_again_and_again_and_status_says_
         raise Unavailable("The system gives no file events: no space left on device")
         yield
 
-    pages, watcher, pulse = watched(monkeypatch, none)
+    edits, watcher, pulse = watched(monkeypatch, none)
 
-    assert pages.walks >= 4 and pages.looked == []
+    assert edits.walks >= 4 and edits.looked == []
     assert "no space left on device" in watcher.problem and "walking the tree" in watcher.problem
     assert pulse.failures == 1  # said once, not at every walk
 
@@ -62,9 +62,9 @@ def test_hints_are_looked_at_and_a_doubt_means_the_whole_tree(monkeypatch):
         yield None
         yield frozenset({"a/b/c.md"})
 
-    pages, watcher, _ = watched(monkeypatch, some)
+    edits, watcher, _ = watched(monkeypatch, some)
 
-    assert pages.walks >= 2 and pages.looked[0] == {"a/b/c.md"} and watcher.problem is None
+    assert edits.walks >= 2 and edits.looked[0] == {"a/b/c.md"} and watcher.problem is None
 
 
 @pytest.mark.promise("P9.221")
@@ -79,7 +79,7 @@ def test_a_folder_that_was_away_is_watched_again_as_soon_as_it_is_back(monkeypat
         yield frozenset({"a.md"})
         await asyncio.Event().wait()
 
-    class Away(Pages):
+    class Away(HandEdits):
         async def reconcile(self):
             self.walks += 1
             if self.walks == 2:
@@ -90,10 +90,10 @@ def test_a_folder_that_was_away_is_watched_again_as_soon_as_it_is_back(monkeypat
     async def story():
         monkeypatch.setattr(watcher_module, "changes", changes)
         monkeypatch.setattr(watcher_module, "_POLL_S", 0.01)
-        pages = Away()
-        running = asyncio.create_task(Watcher(pages, root).run(TaskPulse("watcher")))
+        edits = Away()
+        running = asyncio.create_task(Watcher(edits, root).run(TaskPulse("watcher")))
         async with asyncio.timeout(60):
-            await pages.enough.wait()
+            await edits.enough.wait()
         running.cancel()
 
     asyncio.run(story())

@@ -14,7 +14,7 @@ from aimemory.errors import Conflict, Unavailable
 from aimemory.index.read import Statement
 from aimemory.model.answers import Caller
 from aimemory.privacy import sanitize
-from aimemory.store import pages as pages_module
+from aimemory.store import handedits as handedits_module
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ class Walk:
 
     def __init__(self, monkeypatch):
         self.begun, self.go = threading.Event(), threading.Event()
-        real = pages_module.scan
+        real = handedits_module.scan
 
         def scan(root, known):
             found = real(root, known)
@@ -34,7 +34,7 @@ class Walk:
             assert self.go.wait(LIMIT_S)
             return found
 
-        monkeypatch.setattr(pages_module, "scan", scan)
+        monkeypatch.setattr(handedits_module, "scan", scan)
 
 
 async def page(parts, title, **more):
@@ -58,7 +58,7 @@ async def test_a_write_takes_in_what_was_done_to_its_page_and_waits_for_no_walk(
         one, gone = [(await page(parts, title)).path for title in ("Alpha", "Gone")]
         walk = Walk(monkeypatch)
         (wiki / one).with_name("other.md").write_text("# Other\n\nMade before the walk.\n")
-        walking = asyncio.create_task(parts.pages.reconcile())
+        walking = asyncio.create_task(parts.pages.hand_edits.reconcile())
         await asyncio.to_thread(walk.begun.wait, LIMIT_S)
 
         # while the tree is walked: an edit by hand is built upon, a page is made, one is deleted
@@ -84,7 +84,7 @@ async def test_a_name_that_somebody_took_by_hand_is_seen_without_a_walk(tmp_path
     async with memory(tmp_path) as (parts, _):
         wiki = parts.config.data.wiki
         folder = (await page(parts, "Alpha")).path.rpartition("/")[0]
-        monkeypatch.setattr(pages_module, "scan", None)
+        monkeypatch.setattr(handedits_module, "scan", None)
         (wiki / folder / "Caf\u00e9.md").write_text("Typed.\n")
 
         for name in ("Caf\u00e9.md", "CAF\u00c9.md", "Cafe\u0301.md"):
@@ -152,12 +152,12 @@ async def test_a_page_that_is_gone_with_its_folder_is_left_to_the_walk_which_kno
         paths = [(await page(parts, f"Page {number}")).path for number in range(25)]
         aside = shutil.move(wiki / "default", tmp_path / "aside")
 
-        await parts.pages.look_at(paths[:1])
-        assert "Is it unmounted or moved?" in (parts.pages.last.problem or "")
+        await parts.pages.hand_edits.look_at(paths[:1])
+        assert "Is it unmounted or moved?" in (parts.pages.hand_edits.last.problem or "")
         shutil.move(aside, wiki / "default")
-        await parts.pages.look_at(paths[:1])
+        await parts.pages.hand_edits.look_at(paths[:1])
 
         (wiki / paths[0]).unlink()  # alone, and its folder is there
-        await parts.pages.look_at(paths[:1])
+        await parts.pages.hand_edits.look_at(paths[:1])
         assert await told(parts, paths[0]) == ["Add", "Delete by hand"]
         assert await told(parts, paths[1]) == ["Add"]
