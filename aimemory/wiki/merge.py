@@ -11,6 +11,7 @@ from datetime import datetime
 from difflib import SequenceMatcher
 
 from aimemory.wiki.frontmatter import split
+from aimemory.wiki.lines import unfenced
 from aimemory.wiki.nodes import Refused, read_front
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -66,13 +67,10 @@ def has_conflict_markers(text: str) -> bool:
     """Whether git left both sides of a conflict in this text; what stands in fenced code only speaks of them."""
     if "<<<<<<<" not in text:
         return False
-    fence, marks = "", iter(_MARKERS)
+    marks = iter(_MARKERS)
     mark = next(marks)
-    for line in text.splitlines():
-        start = line.lstrip()[:3]
-        if start in ("```", "~~~") and (not fence or start == fence):
-            fence = "" if fence else start
-        elif not fence and mark.fullmatch(line):
+    for _, line in unfenced(text):
+        if mark.fullmatch(line.rstrip("\r\n")):
             found = next(marks, None)
             if found is None:
                 return True

@@ -3,9 +3,11 @@
 import codecs
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 from aimemory.model.ids import PageId, digest, imported_id
 from aimemory.wiki.frontmatter import split
+from aimemory.wiki.lines import unfenced
 from aimemory.wiki.nodes import Value
 
 KINDS = {
@@ -26,11 +28,12 @@ _OURS = frozenset(("project", "session", "handoff", "rule", "slot", "index"))
 
 _MAX_TITLE = 300
 _MAX_HEADING = 1000
+_HEADING_WITHIN = 400
+"""Lines at the begin of a page among which a heading is its title."""
 _MAX_TAGS = 100
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KIND = re.compile(r"[\w][\w ./-]{0,63}")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -129,16 +132,8 @@ def _stem(path: str) -> str:
 
 def _first_heading(body: str) -> str:
     """Text of the first heading (`#` … `######`) outside fenced code, or ""."""
-    fence = ""
-    for line in body.split("\n", 400)[:400]:
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark.group(1).startswith(fence):
-                fence = ""
-        elif mark:
-            fence = mark.group(1)
-        else:
-            heading = _HEADING.match(line.rstrip("\r")[:_MAX_HEADING])
-            if heading and heading.group(1):
-                return " ".join(heading.group(1).split())
+    for _, line in islice(unfenced(body), _HEADING_WITHIN):
+        heading = _HEADING.match(line.rstrip("\r\n")[:_MAX_HEADING])
+        if heading and heading.group(1):
+            return " ".join(heading.group(1).split())
     return ""

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from aimemory.errors import NotFound, UserError
 from aimemory.wiki.frontmatter import split
+from aimemory.wiki.lines import unfenced
 
 SEPARATOR = " > "
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_FENCE = re.compile(r" {0,3}(```+(?=[^`]*$)|~~~+)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?\n?")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\n?")
 _NO_PARAGRAPH = re.compile(r"(?: {0,3}(?:[>#|]|[-+*][ \t]|\d{1,9}[.)][ \t])|(?: {4}|\t)|[ \t]*\r?\n?$)")
@@ -78,25 +77,16 @@ def section_named(sections: Sequence[Section], wanted: str) -> Section:
 def _headings(text: str, begin: int) -> list[tuple[int, int, str]]:
     """Start, level and title of each, in order."""
     found: list[tuple[int, int, str]] = []
-    fence = ""
     before: tuple[int, str] | None = None  # a line that an underline would make a heading of
-    for match in _LINE.finditer(text, begin):
-        line = match.group()
-        if fence:
-            closes = _FENCE.match(line)
-            if closes and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
-                fence = ""
-            continue
-        if opens := _FENCE.match(line):
-            fence, before = opens[1], None
-        elif heading := _HEADING.fullmatch(line):
-            found.append((match.start(), len(heading[1]), _title(heading[2] or "")))
+    for start, line in unfenced(text, begin):
+        if heading := _HEADING.fullmatch(line):
+            found.append((start, len(heading[1]), _title(heading[2] or "")))
             before = None
         elif before and (under := _UNDERLINE.fullmatch(line)):
             found.append((before[0], 1 if under[1][0] == "=" else 2, _title(before[1])))
             before = None
         else:
-            before = None if _NO_PARAGRAPH.match(line) else (match.start(), line)
+            before = None if _NO_PARAGRAPH.match(line) else (start, line)
     return found
 
 
