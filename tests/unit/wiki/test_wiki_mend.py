@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import unprivileged
 
-from aimemory.errors import Unavailable
 from aimemory.wiki.mend import fault, mend
 from aimemory.wiki.mendplace import finish_cut_off, left_by_a_kill
 from aimemory.wiki.repo import WikiRepo
@@ -223,15 +223,30 @@ def test_what_was_never_committed_gets_into_no_object(root: Path) -> None:
         assert subprocess.run(["git", "-C", str(root), "cat-file", "-e", blob], capture_output=True).returncode
 
 
+CLOSED = """
+import sys
+from pathlib import Path
+from aimemory.errors import Unavailable
+from aimemory.wiki.mend import fault, mend
+root = Path(sys.argv[1])
+print(bool(fault(root)))
+try:
+    mend(root, root.parent / "backups" / "damaged-git-1")
+except Unavailable as error:
+    print("chmod" in str(error))
+"""
+
+
 def test_a_repository_that_is_only_closed_to_us_is_left_to_its_owner(root: Path) -> None:
     (root / ".git" / "objects").chmod(0)
     try:
-        if not fault(root):
-            pytest.skip("this user may read everything")
-        with pytest.raises(Unavailable, match="chmod"):
-            mend(root, root.parent / "backups" / "damaged-git-1")
+        done = subprocess.run(
+            [sys.executable, unprivileged.__file__, sys.executable, "-c", CLOSED, str(root)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
     finally:
         (root / ".git" / "objects").chmod(0o700)
+    assert done.stdout == "True\nTrue\n", done.stderr
     assert fault(root) is None and subjects(root) == ALL
 
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from unprivileged import bound_by_modes
 
 from aimemory.datadir import TEMP_PREFIX
 from aimemory.wiki.walk import Stat, look, scan
@@ -143,7 +144,6 @@ def test_a_few_pages_may_all_be_deleted_but_not_with_their_root(tmp_path: Path) 
     assert scan(root, before).suspicious
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root reads every folder")
 def test_pages_in_an_unreadable_folder_count_as_unchanged(tmp_path: Path) -> None:
     file = put(tmp_path, "closed/a.md")
     put(tmp_path, "gone.md")
@@ -151,7 +151,8 @@ def test_pages_in_an_unreadable_folder_count_as_unchanged(tmp_path: Path) -> Non
     (tmp_path / "gone.md").unlink()
     file.parent.chmod(0)
     try:
-        found = scan(tmp_path, before)
+        with bound_by_modes():
+            found = scan(tmp_path, before)
     finally:
         file.parent.chmod(0o700)
     assert found.removed == ("gone.md",)
