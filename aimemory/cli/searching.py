@@ -98,7 +98,8 @@ def _print_hit(hit: dict[str, Any], words: re.Pattern[str] | None) -> None:
     labels = "".join(f"  {click.style(clean(label), fg=_label_color(label))}" for label in hit["labels"])
     title = click.style(clean(hit["title"]), bold=True)
     click.echo(f"{hit['rank']:>2}. {title}  {click.style(about, dim=True)}{labels}")
-    click.echo(f"    {click.style(clean(_place(hit)), fg='cyan')}")
+    section = f"  {click.style(clean(hit['section']), dim=True)}" if hit["section"] else ""
+    click.echo(f"    {click.style(clean(_place(hit)), fg='cyan')}{section}")
     if hit["snippet"]:
         click.echo(f"    {_marked(clean(hit['snippet']), words)}")
     if hit["like_count"]:

@@ -33,7 +33,8 @@ class Hit:
     rank: place in the whole answer, from 1. shares: signal and what it gave to the score; they add up to it.
     explanation: `why`, and which signals brought it to its place, in one sentence. labels: what a reader should know,
     such as `superseded` or `called wrong by 2`. like: other hits that say nearly the same and are shown no more, by
-    path or session and line, at most 10 of like_count.
+    path or session and line, at most 10 of like_count. section: the headings that lead to where the snippet is from, as
+    reading a section takes them; "" above the first one.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class Hit:
     labels: tuple[str, ...] = ()
     like: tuple[str, ...] = ()
     like_count: int = 0
+    section: str = ""
 
 
 COUNTED = 1000

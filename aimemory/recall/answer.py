@@ -18,7 +18,7 @@ from aimemory.recall.candidates import weigh
 from aimemory.recall.cursor import Cursor, check_cursor, cursor_of, next_cursor
 from aimemory.recall.dates import Dates, dates_in, day_of
 from aimemory.recall.fusion import Fused
-from aimemory.recall.hits import Place, folded_places, hits_of, texts_of
+from aimemory.recall.hits import Place, folded_places, hits_of, texts_of, with_rest
 from aimemory.recall.outside import what_would_help
 from aimemory.recall.query import Query, loosened, parse
 from aimemory.recall.rank import NOTHING, Ranked, observations, pages
@@ -87,6 +87,7 @@ def search(request: Request) -> Plan[SearchAnswer]:
         folded = [(place, []) for place in ranked]
     check_cursor(cursor, request.asked, [place for place, _ in folded])
     shown = [one for one in folded[offset : offset + limit] if texts.has(one[0])]
+    texts = yield from with_rest([place for place, _ in shown], texts, taken_as)
     hits = hits_of(shown, texts, taken_as, offset)
     shown_to = offset + len(hits)
     elsewhere = () if shown_to else (yield from what_would_help(taken_as, request.scope))

@@ -1,7 +1,7 @@
 """Rows of an answer as hits: snippet, reason, labels, and what is nearly the same."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aimemory.index.feedback import feedback_of, labels
 from aimemory.index.read import Plan
@@ -14,9 +14,12 @@ from aimemory.recall.alike import fold
 from aimemory.recall.explain import because
 from aimemory.recall.linked import labels_of, why_led
 from aimemory.recall.query import Query
-from aimemory.recall.snippet import snippet, words_in
+from aimemory.recall.snippet import passage, snippet, words_in
+from aimemory.wiki.sections import section_at
 
 BODY_CHARS = 32_000
+WHOLE_CHARS = 200_000
+"""Characters of a page in which its words are looked for, where the first of them don't have all."""
 _SHOWN_WORDS = 24
 _WHY_WORDS = 6
 _LIKE_NAMED = 10
@@ -74,6 +77,21 @@ def texts_of(ranked: Sequence[Place], has_roles: bool = True) -> Plan[Texts]:
     return Texts(pages, events, labels(said), related, labels_of(related))
 
 
+def with_rest(shown: Sequence[Place], texts: Texts, query: Query) -> Plan[Texts]:
+    """The texts with more of the long pages among the shown places, whose beginning lacks some of the words."""
+    starts = query.starts[:_SHOWN_WORDS]
+    bodies = {one.row: texts.pages[one.row].body for one in shown if one.table == "page"}
+    long = [
+        row
+        for row, body in bodies.items()
+        if len(body) >= BODY_CHARS and len(words_in(body, starts)) < len({shown for _, shown in starts})
+    ]
+    if not long:
+        return texts
+    whole = yield from page_texts(long, WHOLE_CHARS)
+    return replace(texts, pages={**texts.pages, **whole})
+
+
 def folded_places(ranked: Sequence[Place], texts: Texts) -> list[tuple[Place, list[Place]]]:
     """Each place with those behind it that say nearly the same, of the same kind and with the same labels."""
     items: list[tuple[Place, object, str]] = []
@@ -117,11 +135,13 @@ def _page_hit(
     text: PageText, place: Place, rank: int, starts: Sequence[tuple[str, str]], why: str, labels_: tuple[str, ...],
     like: tuple[str, ...], like_count: int,
 ) -> Hit:  # fmt: skip
+    shown, at = passage(text.body, starts)
     return Hit(
         kind=text.kind,
         title=text.title,
         path=text.path,
-        snippet=snippet(text.body, starts),
+        snippet=shown,
+        section="" if at is None else section_at(text.body, at, text.title),
         score=place.score,
         why=why,
         project=text.project,

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 SNIPPET_CHARS = 240
 _LEAD_CHARS = 40
@@ -59,14 +60,34 @@ def snippet(text: str, starts: Sequence[tuple[str, str]], limit: int = SNIPPET_C
     Plain text on one line, at most `limit` characters, cut at spaces where there are any, `…` where something is left
     out.
     """
+    return passage(text, starts, limit)[0]
+
+
+def passage(text: str, starts: Sequence[tuple[str, str]], limit: int = SNIPPET_CHARS) -> tuple[str, int | None]:
+    """As `snippet`, with where in the text its words stand closest together; None where the text has none of them."""
     low = folded(text)
     places: list[tuple[int, int]] = []
+    common: list[int] = []
     for number, (start, _) in enumerate(starts):
-        at = find_start(low, start)
-        while at >= 0 and len(places) < _PLACES * (number + 1):
-            places.append((at, number))
-            at = find_start(low, start, at + len(start))
-    return _cut(text, _best_begin(sorted(places), limit), limit)
+        found = list(islice(_places_of(low, start, 0, len(low)), _PLACES + 1))
+        if len(found) > _PLACES:
+            common.append(number)
+        places += [(at, number) for at in found[:_PLACES]]
+    if common and len(common) < len(starts):  # a word that is everywhere counts where a rarer one stands too
+        near = {at // limit for at, number in places if number not in common}
+        for number in common:
+            for part in sorted({n + step for n in near for step in (-1, 0, 1) if n + step >= 0})[:_PLACES]:
+                around = _places_of(low, starts[number][0], part * limit, (part + 1) * limit)
+                places += [(at, number) for at in islice(around, 2)]
+    best = _best_begin(sorted(places), limit)
+    return (_cut(text, best[0], limit), best[1]) if best else (_cut(text, 0, limit), None)
+
+
+def _places_of(low: str, start: str, begin: int, end: int) -> Iterator[int]:
+    at = find_start(low, start, begin)
+    while 0 <= at < end:
+        yield at
+        at = find_start(low, start, at + len(start))
 
 
 def _ends_word(low: str, end: int) -> bool:
@@ -74,14 +95,21 @@ def _ends_word(low: str, end: int) -> bool:
     return not rest[:1].isalnum() or (rest[:1] == "s" and not rest[1:].isalnum())
 
 
-def _best_begin(places: list[tuple[int, int]], limit: int) -> int:
+def _best_begin(places: list[tuple[int, int]], limit: int) -> tuple[int, int] | None:
+    """Where the part with the most different words begins, and where in it the last stretch with all of them does."""
     span = limit - _LEAD_CHARS
     best, most = 0, 0
     for i, (begin, _) in enumerate(places):
         different = len({number for at, number in places[i : i + _PLACES] if at < begin + span})
         if different > most:
-            best, most = begin, different
-    return best
+            best, most = i, different
+    if not most:
+        return None
+    begin = places[best][0]
+    part = [place for place in places[best : best + _PLACES] if place[0] < begin + span]
+    while most > 1 and len({number for _, number in part[1:]}) == most:
+        part.pop(0)
+    return begin, part[0][0]
 
 
 def _cut(text: str, at: int, limit: int) -> str:

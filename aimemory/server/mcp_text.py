@@ -338,6 +338,7 @@ def _project_line(project: str | None, how: str) -> str:
 def _hit_text(number: int, hit: Hit, room: int) -> str:
     facts = [
         hit.path and _line(hit.path, 120),
+        hit.section and f"section {_line(hit.section, 120)}",
         hit.date and _line(hit.date, 30),
         hit.project and f"project {_line(hit.project, 60)}",
         hit.observation and f"observation {_line(hit.observation, 40)}",

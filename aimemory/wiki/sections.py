@@ -18,6 +18,7 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\n?")
 _NO_PARAGRAPH = re.compile(r"(?: {0,3}(?:[>#|]|[-+*][ \t]|\d{1,9}[.)][ \t])|(?: {4}|\t)|[ \t]*\r?\n?$)")
 _SPACE = re.compile(r"\s+")
 _MAX_HEADING = 200
+_MAY_HEAD = re.compile(r"(?m)^ {0,3}(?:#|=+[ \t]*$|-+[ \t]*$)")
 _NAMED = 20
 
 
@@ -51,6 +52,23 @@ def sections_of(text: str) -> tuple[Section, ...]:
     return tuple(
         Section(number + 1, paths[number], level, start, ends[number]) for number, (start, level, _) in enumerate(found)
     )
+
+
+def section_at(text: str, at: int, title: str = "") -> str:
+    """The headings that lead to a place of a text, or "" above the first; one that repeats the page's title is left
+    out."""
+    if not _MAY_HEAD.search(text, 0, at + _MAX_HEADING):
+        return ""
+    path: tuple[str, ...] = ()
+    line = text.find("\n", at)
+    under = text.find("\n", line + 1) if line >= 0 else -1
+    for section in sections_of(text[:under] if under >= 0 else text):
+        if section.start > at:
+            break
+        path = section.path
+    if path and _folded(path[0]) == _folded(title):
+        path = path[1:]
+    return SEPARATOR.join(path)
 
 
 def section_named(sections: Sequence[Section], wanted: str) -> Section:

@@ -1,6 +1,11 @@
 """What a hit shows."""
 
-from aimemory.recall.answer import merge
+from typing import Any
+
+import pytest
+
+from aimemory.index.read import read
+from aimemory.recall.answer import Request, merge, search
 from aimemory.recall.hits import Place
 from aimemory.recall.snippet import find_start, folded, snippet, words_in
 
@@ -56,3 +61,30 @@ def test_observations_take_at_most_every_third_place_until_the_pages_run_out() -
     assert "".join(kinds) == "ppoppooooo"
     assert merge(pages, observations, 3) == merge(pages, observations, 20)[:3]
     assert merge([], [], 5) == []
+
+
+LONG = (
+    "# Runbook\n\nAbout the walrus.\n\n## Setup\n\n"
+    + "The walrus is fed. " * 9000
+    + "\n\n### Linux\n\n```\n# no heading\n```\n\nThe walrus needs the heron_socket of the kernel.\n\nWindows\n-------\n\n"
+    + "The walrus sleeps. " * 500
+)
+
+
+@pytest.mark.promise("P12.361")
+def test_a_hit_in_a_long_page_names_the_headings_where_it_is_and_shows_that_place(store: Any) -> None:
+    store.page("long.md", LONG, title="Runbook")
+    store.page("short.md", "Walrus without any heading, fed well.", title="Short")
+
+    def hit(query: str) -> Any:
+        (found,) = [one for one in read(store.db, search(Request(query))).hits if one.path == "long.md"]
+        return found
+
+    deep = hit("walrus heron_socket kernel")
+    assert len(LONG) > 170_000
+    assert deep.section == "Setup > Linux" and "heron_socket of the kernel" in deep.snippet
+    assert "'socket'" in deep.why
+    assert hit("about the walrus").section == "" and hit("walrus fed").section == "Setup"
+    assert hit("walrus sleeps").section == "Windows"
+    (short,) = [one for one in read(store.db, search(Request("walrus fed"))).hits if one.path == "short.md"]
+    assert short.section == ""
