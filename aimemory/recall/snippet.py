@@ -73,7 +73,9 @@ def passage(text: str, starts: Sequence[tuple[str, str]], limit: int = SNIPPET_C
         if len(found) > _PLACES:
             common.append(number)
         places += [(at, number) for at in found[:_PLACES]]
-    if common and len(common) < len(starts):  # a word that is everywhere counts where a rarer one stands too
+    if common and len(common) == len({number for _, number in places}):
+        common.remove(min(common, key=lambda number: low.count(starts[number][0])))
+    if common:  # a word that is everywhere counts where a rarer one stands too
         near = {at // limit for at, number in places if number not in common}
         for number in common:
             for part in sorted({n + step for n in near for step in (-1, 0, 1) if n + step >= 0})[:_PLACES]:
