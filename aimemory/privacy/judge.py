@@ -48,6 +48,8 @@ rest of the word may hold spaces or other letters than ASCII. `FOREIGN_STEMS` ar
 ASCII, or with a word of `RARE_WORDS`."""
 RARE_WORDS = ("senha", "heslo", "salasana")
 """Words in ASCII that have none of the letters by which the others are found."""
+RARE_STEMS = (r"h(?:a(?<=senha)|eslo)", r"l(?<=sal)asana")
+"""The same, by rarer letters."""
 
 SUFFIX = (
     r"(?:[_-]?(?:\d{1,2}|prod(?:uction)?|dev(?:elopment)?|test|staging|live|base|data|value|string|backup|old|new|main"

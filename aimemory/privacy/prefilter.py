@@ -18,8 +18,7 @@ from aimemory.privacy.patterns import VENDORS, Row
 from aimemory.privacy.rules import RuleSet
 from aimemory.privacy.tools import TOOLS
 
-_Search: TypeAlias = "Callable[[str], re.Match[str] | None]"
-_FindIter: TypeAlias = "Callable[[str], Iterator[re.Match[str]]]"
+_Search: TypeAlias = "Callable[..., re.Match[str] | None]"
 _Literals: TypeAlias = tuple[tuple[str, int], ...]
 
 ROWS: tuple[Row, ...] = (*VENDORS, *CONTEXTS, *COMMANDS, *TOOLS, *ENCODED)
@@ -33,12 +32,13 @@ _RUN, _HINTED_RUN = b"a" * 16, b"a" * 20
 finds all runs, looking at every sixteenth byte. Every hint of a row without literals asks for the longer one."""
 _RUNS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope == "run" for literal in row.literals)
 _HINTED = tuple(i for i, row in enumerate(ROWS) if not row.literals)
+_HINTS = tuple(ROWS[i].hint for i in _HINTED)
 _OTHERS = tuple((literal, i) for i, row in enumerate(ROWS) if row.scope != "run" for literal in row.literals)
-_ANCHORS = "q/kgu:-wfbpc"
+_ANCHORS = "q/fkgcbu:-p"
 """Rare characters, the best first: each literal that isn't common is looked for by the first of these that it has."""
 _SIGNS = ("%", "\\", "&", "~")
 _COMMON = ("--", "==", "<<<")
-"""Literals that many texts hold, some at every turn: the first place of each is enough."""
+"""Literals that many texts hold, some at every turn: the first place of each is enough. Each is its own pattern."""
 _MANY = 50
 """After so many places of a cue its literals are asked for one by one: a text may consist of nothing else."""
 _FEW_ROWS = 12
@@ -130,23 +130,26 @@ def _rows_of_runs(text: str) -> Iterator[int]:
     if runs:
         joined_raw = b" " + b" ".join(runs)
         joined = joined_raw.decode("ascii")
-        found = _in_gate(_GATE, joined)
+        gate, *backward_gates = _compiled((_GATE, *_BACKWARD_GATES))
+        found = _in_gate(gate, joined)
         backward = joined[::-1]
-        for gate in _BACKWARD_GATES:
+        for gate in backward_gates:
             found.update(literal[::-1] for literal in _in_gate(gate, backward))
         for literal in found:
             yield from _RUNS_WITH[literal]
         if _HINTED_RUN in joined_raw.translate(_ALNUM_SHAPE):
             edged = joined_raw.translate(_SIGNS_AS_SPACES).replace(b".", b". ").decode("ascii")
-            yield from (i for i in _HINTED if re.search(ROWS[i].hint, edged))
+            hints = zip(_HINTED, _compiled(_HINTS), strict=True)
+            yield from (i for i, search in hints if search(edged) is not None)
 
 
 def _other_rows(text: str, low: str) -> Iterator[int]:
-    commons, cues = _compiled()
     found = {sign for sign in _SIGNS if sign in low}
+    commons = zip(_COMMON, _compiled(_COMMON), strict=True)
     found.update(literal for literal, search in commons if search(low) is not None)
-    for finditer, literals in cues:
-        for count, m in enumerate(finditer(low)):
+    for search, (_, literals) in zip(_compiled(_CUE_PATTERNS), _CUES, strict=True):
+        m, count = search(low), 0
+        while m is not None:
             if count == _MANY:
                 found.update(literal for literal, _ in literals if literal in low)
                 break
@@ -154,21 +157,21 @@ def _other_rows(text: str, low: str) -> Iterator[int]:
             found.update(
                 literal for literal, before in literals if at >= before and low.startswith(literal, at - before)
             )
+            m, count = search(low, m.end()), count + 1
     for literal in found:
         yield from (i for i in _OTHERS_WITH[literal] if _calls(ROWS[i], text, low))
 
 
 @cache
-def _compiled() -> tuple[tuple[tuple[str, _Search], ...], tuple[tuple[_FindIter, _Literals], ...]]:
+def _compiled(patterns: tuple[str, ...]) -> tuple[_Search, ...]:
     """Kept here and not by `re`, whose look-up costs as much as the search itself in a text of 2 KB."""
-    commons = tuple((literal, re.compile(re.escape(literal)).search) for literal in _COMMON)
-    return commons, tuple((re.compile(pattern).finditer, literals) for pattern, literals in _CUES)
+    return tuple(re.compile(pattern).search for pattern in patterns)
 
 
-def _in_gate(pattern: str, joined: str) -> set[str]:
+def _in_gate(search: _Search, joined: str) -> set[str]:
     found: set[str] = set()
-    gate, at = re.compile(pattern), 0
-    while (m := gate.search(joined, at)) is not None:
+    at = 0
+    while (m := search(joined, at)) is not None:
         found.add(m[0])
         at = m.start() + 1
     return found
@@ -242,3 +245,4 @@ _OTHERS_WITH = {
     for literal in dict.fromkeys(literal.lower() for literal, _ in _OTHERS)
 }
 _CUES = tuple(_cues())
+_CUE_PATTERNS = tuple(pattern for pattern, _ in _CUES)

@@ -23,6 +23,8 @@ def any_tag(low: str) -> bool:
 
     The word with its surroundings is found much faster than the tag, which is then looked for around it alone.
     """
+    if "private" not in low:
+        return False
     tag = re.compile(TAG)
     return any(tag.search(low, max(0, m.start() - _LEAD), m.end() + _TAIL) for m in re.compile(_NEAR).finditer(low))
 

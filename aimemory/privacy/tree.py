@@ -34,16 +34,21 @@ def clean_tree(value: "Json", rules: RuleSet, cap_bytes: int | None, counts: "Co
     broken = repair(joined) != joined
     called = called_for(joined, rules)
     long = cap_bytes is not None and len(joined) * 4 > cap_bytes and any(len(text) * 4 > cap_bytes for text in texts)
-    # a key can announce its value, or say what the object is (`kty`), without a text that calls for a pattern
-    if called == NOTHING and not (too_deep or broken or long or "kty" in joined or may_name(lowered(joined))):
-        return value
     if broken:
         texts = [repair(text) for text in texts]
-        called = called_for("\n".join(texts), rules)
-    shorts = "\n".join(text for text in texts if len(text) < _SHORT)
+        joined = "\n".join(texts)
+        called = called_for(joined, rules)
+    shorts = "\n".join([text for text in texts if len(text) < _SHORT])
+    # a key can announce its value, or say what the object is (`kty`), without a text that calls for a pattern
+    names = may_name(lowered(shorts))
+    if called == NOTHING and not (too_deep or broken or long or names or "kty" in shorts):
+        return value
     short = narrowed(shorts, called, rules)
-    names = short.assigned or may_name(lowered(shorts))  # a key can announce its value without a sign behind it
-    return _Cleaner(rules, called, short, names, cap_bytes, counts, broken).value(value, 0, None)
+    # what makes up most of the payload calls for about what all of it does; a long one is asked window by window
+    most = max(_SHORT, len(joined) // 2) if len(joined) <= ONE_PIECE else ONE_PIECE
+    return _Cleaner(rules, called, short, names or short.assigned, most, cap_bytes, counts, broken).value(
+        value, 0, None
+    )
 
 
 def plain_copy(value: "Json", depth: int = 0) -> "Json":
@@ -99,6 +104,7 @@ class _Cleaner:
         called: Active,
         short: Active,
         names: bool,
+        most: int,
         cap_bytes: int | None,
         counts: "Counter[str]",
         broken: bool,
@@ -107,9 +113,11 @@ class _Cleaner:
         self._called = called
         self._short = short
         self._names = names
+        self._most = most
         self._cap_bytes = cap_bytes
         self._counts = counts
         self._broken = broken
+        self._shorts_stay = short == NOTHING and not broken and (cap_bytes is None or cap_bytes >= _SHORT * 4)
 
     def value(self, value: "Json", depth: int, place: Place | None) -> "Json":
         """place: what the key above, or the neighbour before, announces."""
@@ -124,10 +132,12 @@ class _Cleaner:
         return value
 
     def _text(self, text: str, place: Place | None = None) -> str:
+        if self._shorts_stay and place is None and len(text) < _SHORT:
+            return text
         if self._broken:
             text = repair(text)
         among = self._short if len(text) < _SHORT else self._called
-        called = among if among == NOTHING or len(text) > ONE_PIECE else narrowed(text, among, self._rules)
+        called = among if among == NOTHING or len(text) > self._most else narrowed(text, among, self._rules)
         if called == NOTHING and place is None and (self._cap_bytes is None or len(text) * 4 <= self._cap_bytes):
             return text
         return scrubbed(text, self._rules, called, self._cap_bytes, self._counts, place)
@@ -139,7 +149,7 @@ class _Cleaner:
             place = _quoted(place_of(key)) if self._names else None
             if announced and key.lower() in _VALUES:
                 place = announced
-            elif key in _SECRET_OF_JWK and "kty" in value:
+            elif "kty" in value and key in _SECRET_OF_JWK:
                 place = _JWK
             clean[_unused(self._text(key), clean)] = self.value(item, depth + 1, place)
         return clean
