@@ -61,6 +61,17 @@ def test_every_change_is_listed_with_who_made_it(daemon, where):
     assert daemon.cli("audit", "--since", "soon").returncode == daemon.cli("audit", "--project", "x").returncode == 2
 
 
+def joined(daemon, *arguments):
+    """All entries of an answer in parts, and its last part."""
+    seen, cursor = [], None
+    while True:
+        page = audited(daemon, *arguments, *(["--cursor", cursor] if cursor else []))
+        seen += page["entries"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return seen, page
+
+
 @pytest.mark.promise("P12.132")
 def test_pages_of_an_answer_join_without_gap_or_double_over_segments_and_unknown_types_show(tmp_path):
     daemon = Daemon(tmp_path, storage_segment_bytes=65536)
@@ -84,18 +95,15 @@ def test_pages_of_an_answer_join_without_gap_or_double_over_segments_and_unknown
         with newest.open("ab") as file:
             file.write(encode(last + 1, "purge", 10**18, '{"op":"text","user":"ada","machine":"m","removed":3}'))
         daemon.start()
-        seen, cursor = [], None
-        while True:
-            page = audited(daemon, "--limit", "7", *(["--cursor", cursor] if cursor else []))
-            seen += page["entries"]
-            cursor = page["next_cursor"]
-            if cursor is None:
-                break
+        seen, page = joined(daemon, "--limit", "7")
         events = ("observation", "brief", "intent", "gone")
         changes = [line.seq for line in replay(daemon.data.journal) if line.type not in events]
         assert [entry["seq"] for entry in seen] == sorted(changes, reverse=True)
         assert any(entry["said"] == "purge text: removed 3" for entry in seen)
         assert page["damage"] == []
+        of_project = [entry["seq"] for entry in seen if entry["project"] == "default/_unfiled"]
+        assert [entry["seq"] for entry in joined(daemon, "--limit", "7", "--project", "_unfiled")[0]] == of_project
+        assert len(of_project) >= 60
     finally:
         daemon.close()
 

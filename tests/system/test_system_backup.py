@@ -497,5 +497,8 @@ def test_a_disk_that_is_not_there_is_a_problem_in_status(tmp_path):
         daemon.start()
 
         daemon.wait(lambda: any("There is no folder" in one for one in daemon.status()["problems"]), "the problem")
+        told = [one for one in daemon.status()["problems"] if one.startswith("The automatic backup of ")]
+        assert len(told) == 1 and "There is no folder" in told[0]
+        assert daemon.status()["backup"]["last_failure_at"] in told[0]
     finally:
         daemon.close()

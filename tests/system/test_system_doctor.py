@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from living import Daemon, lock_holder
+from living import Daemon, lock_holder, repository
 
 
 def doctor(daemon, *arguments, **more):
@@ -43,6 +43,7 @@ def test_where_all_is_well_nothing_is_said(used):
     assert "checks found nothing to say" in shown.stderr
 
 
+@pytest.mark.promise("P12.34")
 def test_no_daemon_and_stopped_by_hand(used):
     used.stop()
     code, findings = doctor(used)
@@ -53,6 +54,7 @@ def test_no_daemon_and_stopped_by_hand(used):
     assert findings["files.down"]["fix"] == "aimemory up"
 
 
+@pytest.mark.promise("P12.34")
 def test_loose_modes_are_tightened_on_request(used):
     used.data.root.chmod(0o755)
     code, findings = doctor(used)
@@ -62,6 +64,7 @@ def test_loose_modes_are_tightened_on_request(used):
     assert findings["files.modes"]["level"] == "ok" and used.data.root.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.promise("P12.34")
 def test_settings_that_cannot_be_used(used):
     used.data.config.write_text("[brief]\nchars = 'many'\n")
     code, findings = doctor(used)
@@ -69,6 +72,7 @@ def test_settings_that_cannot_be_used(used):
     assert code == 1 and "chars" in findings["files.settings"]["evidence"]
 
 
+@pytest.mark.promise("P12.34")
 def test_events_that_wait_although_the_daemon_answers(used):
     spooled = used.data.spool / "0001-x.json"
     spooled.mkdir()  # nothing that the drain could deliver, or would take away
@@ -79,6 +83,7 @@ def test_events_that_wait_although_the_daemon_answers(used):
     assert findings["files.spool"]["level"] == "warning" and str(spooled) in findings["files.spool"]["evidence"]
 
 
+@pytest.mark.promise("P12.34")
 def test_what_was_rejected_is_named_with_its_reason(used):
     assert used.event("claude-code", "Stop", b"not json")[0] == 400
     _, findings = doctor(used)
@@ -86,6 +91,7 @@ def test_what_was_rejected_is_named_with_its_reason(used):
     assert findings["files.rejects"]["level"] == "note" and "not JSON" in findings["files.rejects"]["evidence"]
 
 
+@pytest.mark.promise("P12.34")
 def test_a_launcher_that_is_gone(used):
     used.data.hook_launcher.unlink()
     code, findings = doctor(used)
@@ -93,6 +99,7 @@ def test_a_launcher_that_is_gone(used):
     assert code == 1 and findings["files.launchers"]["fix"] == "aimemory restart"
 
 
+@pytest.mark.promise("P12.34")
 def test_a_damaged_index_and_one_of_another_version(used):
     used.stop()
     with sqlite3.connect(used.data.index) as db:
@@ -104,6 +111,7 @@ def test_a_damaged_index_and_one_of_another_version(used):
     assert code == 1 and findings["stores.index"]["fix"] == "aimemory reindex"
 
 
+@pytest.mark.promise("P12.34")
 def test_a_torn_journal(used):
     used.stop()
     (segment,) = used.data.journal.rglob("*.jsonl")
@@ -113,6 +121,7 @@ def test_a_torn_journal(used):
     assert doctor(used)[1]["stores.journal"]["level"] == "warning"
 
 
+@pytest.mark.promise("P12.34")
 def test_a_wiki_whose_git_is_broken_locked_or_gone(used):
     used.stop()  # who would mend some of it
     lock = used.data.wiki / ".git" / "index.lock"
@@ -124,8 +133,37 @@ def test_a_wiki_whose_git_is_broken_locked_or_gone(used):
     (used.data.wiki / ".git" / "HEAD").write_text("nonsense")
     assert doctor(used)[1]["stores.wiki"]["level"] == "warning"
 
+    (used.data.backups / "damaged-git-1.new").mkdir(parents=True)
+    assert doctor(used)[1]["stores.mending"]["evidence"].endswith("damaged-git-1.new")
+
     subprocess.run(["rm", "-rf", used.data.wiki / ".git"], check=True)
     assert "missing" in doctor(used)[1]["stores.wiki"]["said"]
+
+
+@pytest.mark.promise("P12.34")
+def test_what_rules_of_the_folder_and_the_settings_keep_back(daemon, tmp_path):
+    where = repository(tmp_path / "app")
+    (where / ".aimemory.toml").write_text('[capture]\nmode = "metadata"\n')
+    found = doctor(daemon, cwd=where)[1]
+    assert "only names, times and outcomes" in found["folder.rules"]["said"] and bad(found) == set()
+    assert found["folder.rules"]["evidence"].endswith(f".aimemory.toml in {where}")
+
+    (where / ".aimemory.toml").write_text('[capture]\nignore = ["x["]\n')
+    found = doctor(daemon, cwd=where)[1]["folder.problem"]
+    assert found["level"] == "warning" and "line 2" in found["said"] and found["evidence"] == str(where)
+
+    daemon.stop()
+    daemon.settings["capture_mode"] = "off"
+    daemon.start()
+    assert "nothing is recorded, in every folder" in doctor(daemon, cwd=where)[1]["folder.settings"]["said"]
+
+
+@pytest.mark.promise("P12.34")
+def test_a_machine_without_a_memory_and_without_an_agent(tmp_path):
+    found = doctor(Daemon(tmp_path))[1]
+
+    assert found["files.data"]["evidence"] == str(tmp_path / "data") and found["files.data"]["fix"] == "aimemory up"
+    assert found["agents.known"]["level"] == "note" and not (tmp_path / "data").exists()
 
 
 @pytest.mark.promise("P12.35")
@@ -144,6 +182,7 @@ def test_an_agent_that_works_while_nothing_arrives(used):
 
     found = findings["agents.claude-code.arrival"]
     assert code == 0 and found["level"] == "warning" and found["proven"] is False and str(path) in found["evidence"]
+    assert "no event ever came" in found["evidence"], "that of connect's own try is none"
 
 
 def test_hooks_that_are_not_trusted_or_lead_elsewhere(used, tmp_path):

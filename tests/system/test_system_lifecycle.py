@@ -318,14 +318,25 @@ def test_everything_works_where_there_is_no_network_at_all(tmp_path):
 def test_status_names_for_each_harness_what_was_stored_what_was_not_and_why(daemon):
     daemon.event("claude-code", "Stop", {"session_id": "s"})
     daemon.event("claude-code", "Stop", b"{broken")
-    daemon.event("codex", "Stop", {"session_id": "s"})
+    daemon.event("codex", "Stop", {"session_id": "s"}, at=10**18, pid=7)
+    daemon.event("codex", "Stop", {"session_id": "s"}, at=10**18, pid=7)
+    assert daemon.cli("off", str(daemon.home)).returncode == 0
+    daemon.event("codex", "UserPromptSubmit", {"session_id": "s", "prompt": "hi", "cwd": str(daemon.home)})
 
     shown = daemon.cli("status").stdout
     counts = daemon.status()["capture"]
 
     assert counts["claude-code"]["stored"] == 1 and counts["claude-code"]["rejected"] == 1
     assert counts["claude-code"]["last"]["stored"]["event"] == "Stop"
-    assert "not JSON" in shown and "codex" in shown
+    (reason,) = counts["claude-code"]["reasons"]
+    assert "not JSON" in reason and f"1 × {reason}" in shown
+    codex = counts["codex"]
+    assert [codex[fate] for fate in ("stored", "duplicate", "dropped")] == [1, 1, 1]
+    assert {fate: last["event"] for fate, last in codex["last"].items()} == {
+        "stored": "Stop", "duplicate": "Stop", "dropped": "UserPromptSubmit",
+    }  # fmt: skip
+    (reason,) = codex["reasons"]
+    assert f"1 × {reason}" in shown and "1 stored" in shown and "1 dropped" in shown
 
 
 def test_status_still_names_a_harness_that_has_been_silent_since_the_start(daemon):

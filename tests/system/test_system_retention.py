@@ -81,6 +81,7 @@ def test_what_is_old_goes_and_what_is_a_persons_or_open_stays(kept, garden):
     mine = page_of(daemon, edited)
     mine.write_text(mine.read_text() + "\nMy own line.\n")
     theirs, going = page_of(daemon, recent), page_of(daemon, gone)
+    assert daemon.cli("feedback", going.relative_to(daemon.data.wiki), "helpful").returncode == 0
     page = daemon.post("/api/v1/page", {"title": "Old note", "body": "as old as it is", "project": "garden"})
     daemon.wait(lambda: daemon.search("My own line", observations=False), "the hand edit")
     daemon.wait(lambda: daemon.status()["git"]["waiting"] == 0, "all is committed")
@@ -107,6 +108,9 @@ def test_what_is_old_goes_and_what_is_a_persons_or_open_stays(kept, garden):
     )
     assert tool["data"]["tool"] == "Bash" and tool["data"]["event"] == "PostToolUse"
     assert SAID.format("recent") in theirs.read_text(), "its page is what remains"
+    of_it = [x for x in daemon.lines() if x["type"] not in ("purge", "audit")]
+    for name in (gone, its_handoff, *(path.name for path in pages if not path.exists())):
+        assert not [x for x in of_it if name in json.dumps(x)], name
 
     told = [x["data"] for x in daemon.lines("purge")]
     assert [(x["op"], x["what"]) for x in told] == [("begin", "retention"), ("done", "retention")]

@@ -20,7 +20,7 @@ def library(tmp_path_factory):
     folder = made.data.wiki / "default" / "app" / "notes"
     folder.mkdir(parents=True)
     for name, text in PAGES.items():
-        front = f"type: note\nid: {name}\ntitle: Page {name}\ncreated: 2026-11-01\ntags: [about-{name}]\n"
+        front = f"type: note\nid: {name}\ntitle: Page {name}\ncreated: 2026-11-01T12:00:00Z\ntags: [about-{name}]\n"
         (folder / f"{name}.md").write_text(f"---\n{front}---\n\n{text}\n", encoding="utf-8")
     made.start()
     made.wait(lambda: len(made.search("page", kind="note")) == len(PAGES), "every page is found")

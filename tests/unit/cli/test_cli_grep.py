@@ -109,6 +109,7 @@ def test_no_pattern_and_no_line_holds_it_for_ever(place, monkeypatch):
     assert place.grep("").exit_code == 2
     found = place.grep("needle")
     assert "huge.md:1:…" in found.stdout and len(found.stdout) < 1000
+    assert [len(m["text"]) <= 1 << 16 for m in place.matches("needle")] == [True], "a line is looked at in pieces"
     assert "huge.md:2:last line" in place.grep("last line").stdout
 
 

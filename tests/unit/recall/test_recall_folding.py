@@ -42,6 +42,7 @@ def test_hits_that_say_nearly_the_same_are_one_that_names_the_others(store: Any)
     assert len(read(store.db, search(Request("walrus deploy"))).hits) == 8, "only where it is asked for"
 
 
+@pytest.mark.promise("P11.261")
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
@@ -51,6 +52,7 @@ def test_hits_that_say_nearly_the_same_are_one_that_names_the_others(store: Any)
         (LONG, LONG.replace("person30", "persona", 1), True),
         (LONG, LONG + LONG, True),
         (LONG, "something else entirely, " * 30, False),
+        (LONG, LONG.replace("person", "guest"), False),
         ("我们决定把飞书的插件配置放到设置里面。" * 3, "我们决定把飞书的插件配置放到设置里面。" * 3 + "完", True),
         ("我们决定把飞书的插件配置放到设置里面", "我们决定把钉钉的插件配置放到设置里面", False),
         ("?!", "…", False),
@@ -60,6 +62,7 @@ def test_which_texts_say_nearly_the_same(one: str, other: str, expected: bool) -
     assert alike(signature(one), signature(other)) is expected
 
 
+@pytest.mark.promise("P11.261")
 def test_what_is_of_another_kind_or_outdated_is_never_hidden_behind_another(store: Any) -> None:
     store.page("now.md", LONG, title="Walrus", kind="decision", updated="2026-11-03")
     store.page("old.md", LONG, title="Walrus", kind="decision", status="superseded", updated="2026-11-02")

@@ -470,6 +470,7 @@ def test_what_is_around_a_page_and_what_readers_say_of_it_stand_in_a_block_too(n
     assert len(text) <= ANSWER_CHARS
 
 
+@pytest.mark.promise("P11.21")
 def test_a_long_pages_sections_what_readers_say_and_its_beginning_stay_below_the_cap() -> None:
     operations = Operations("word " * 9_000)
     voice = FeedbackView(7, "wrong", "n" * 900, "2026-11-30T14:12:00", "ada", "codex", "s", False)

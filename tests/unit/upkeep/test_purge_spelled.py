@@ -12,7 +12,7 @@ from aimemory.upkeep.purge.spelled import Spelled
 
 TEXTS = (
     'Zoë said "hi"\nto Rm 5', "it's a\\b <c> & d/e", "[.*+?]{2}(x)|^$", "漢字のパスワード", "emoji 🦊 fox", "Ünïcödé\tand tab",
-    "가나다 hangul", "plain-word", 'C:\\Users\\ada\\x "q"',
+    "가나다 hangul", unicodedata.normalize("NFD", "typed apart: é, 가"), "plain-word", 'C:\\Users\\ada\\x "q"',
 )  # fmt: skip
 
 

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.anyio
 DAY_NS = 86_400 * SECOND_NS
 
 
-async def session(parts, name, at, *, events=12, closed=True, tags=""):
-    """A session of so many events, closed into a page as the closer does; returns its page."""
+async def session(parts, name, at, *, events=12, closed=True, tags="", rows=20):
+    """A session of so many events, closed into a page of so many rows as the closer does; returns its page."""
     base = {"session": name, "project": "p", "user": "ada", "machine": "m", "harness": "claude-code",
             "native_session": f"native-{name}"}  # fmt: skip
     page = f"default/app/sessions/ada/{name}.md"
@@ -29,7 +29,7 @@ async def session(parts, name, at, *, events=12, closed=True, tags=""):
                        "tool": "Bash", "command": "cat notes", "output": os.urandom(2000).hex(), "failed": False}  # fmt: skip
         lines.append(Record("observation", at + number * SECOND_NS, sanitize_tree(data)))
     seq = max(await asyncio.gather(*(parts.writer.submit(line) for line in lines)))
-    body = "\n".join(os.urandom(30).hex() for _ in range(20))
+    body = "\n".join(os.urandom(30).hex() for _ in range(rows))
     text = f"---\ntype: session\nid: {name}\ntitle: Session {name}\n{tags}---\n\n{body}\n"
     if closed:
         said = {"id": f"c-{name}", "session": name, "upto": seq, "page": page}
@@ -55,15 +55,20 @@ async def test_a_year_settles_in_size(tmp_path):
         for month in range(12):
             for number in range(3):
                 clock.ns = START + (month * 30 + number * 9) * DAY_NS
-                await session(parts, f"s{month:02d}{number}", clock.ns)
+                await session(parts, f"s{month:02d}{number}", clock.ns, rows=400)
             clock.ns = START + (month + 1) * 30 * DAY_NS
             await quiet(parts, clock)
             pack(parts.config.data.wiki, at_least=1)  # as the scheduler does, of many
-            sizes.append(measure(parts.config.data.root, 0).total)
+            used = measure(parts.config.data.root, 0)
+            # of git what its files hold: its 256 folders of loose objects come one after another, and stay
+            git = sum(one.stat().st_size for one in (parts.config.data.wiki / ".git").rglob("*") if one.is_file())
+            sizes.append({"all": used.total, "journal": used.parts["journal"], "wiki": used.parts["wiki"], "git": git})
             left = sorted((parts.config.data.wiki / "default/app/sessions").rglob("*.md"))
             assert len(left) == min(month + 1, 2) * 3, "sixty days of pages are left"
         # what is left of seven more runs (a few lines, bare commits) is less than one month brings
-        assert sizes[-1] - max(sizes[2:5]) < sizes[1] - sizes[0], sizes
+        for part in sizes[0]:
+            grown = [size[part] for size in sizes]
+            assert grown[-1] - max(grown[2:5]) < grown[1] - grown[0], (part, grown)
         assert parts.retention.as_data()["last_run"]["counts"]["pages"] == 3
 
 
