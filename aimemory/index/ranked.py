@@ -57,27 +57,47 @@ class Standing:
     """When a row happened, in nanoseconds since 1970, and whether something newer took its place.
 
     who: of an event its tool, agent and kind, as recorded. said: of a page what readers say of it, one verdict a voice,
-    each with whether it was said of the text that stands.
+    each with whether it was said of the text that stands. kind: of a page. is_pinned: is a page tagged so?
     """
 
     at_ns: int
     is_superseded: bool
     who: str = ""
     said: tuple[tuple[str, bool], ...] = ()
+    kind: str = ""
+    is_pinned: bool = False
 
 
 def standings(table: Table, rows: Iterable[int]) -> Plan[dict[int, Standing]]:
     """Of the rows that are there."""
     columns = (
-        f"t.date_ns, {outdated('t')}, '', {STANDING}"
+        f"t.date_ns, {outdated('t')}, '', {STANDING}, t.kind, {PINNED}"
         if table == "page"
-        else "t.at, 0, coalesce(t.tool, '') || ' ' || t.harness || ' ' || t.kind, '[]'"
+        else "t.at, 0, coalesce(t.tool, '') || ' ' || t.harness || ' ' || t.kind, '[]', '', 0"
     )
     found = yield Statement(
         f"select t.{KEY[table]}, {columns} from json_each(?) j cross join {table} t on t.{KEY[table]} = j.value",
         (json.dumps(list(rows)),),
     )
-    return {row: Standing(at_ns or 0, bool(old), who, _said(said)) for row, at_ns, old, who, said in found}
+    return {
+        row: Standing(at_ns or 0, bool(old), who, _said(said), kind, bool(pinned))
+        for row, at_ns, old, who, said, kind, pinned in found
+    }
+
+
+PINNED = """(t.tags like '%pinned%'
+    and exists (select 1 from json_each(t.tags) where value in ('pinned', '#pinned')))"""
+
+
+def supporters(rows: Sequence[int]) -> Plan[dict[int, int]]:
+    """How many sessions wrote these pages, of those that any did."""
+    found = yield Statement(
+        """select p.n, count(distinct l.session) from json_each(?) j join page p on p.n = j.value
+            join page_line l on l.path = p.path
+        where l.session is not null and l.op not in ('delete', 'add') group by p.n""",
+        (json.dumps(list(rows)),),
+    )
+    return dict(found)
 
 
 def _said(found: str) -> tuple[tuple[str, bool], ...]:

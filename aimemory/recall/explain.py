@@ -14,6 +14,8 @@ _SAYS = {
     "context": "what stands around it",
     "who": "the agent, tool or kind that was named",
     "date": "the date that was named",
+    "authority": "that it was written down as knowledge, pinned or kept up",
+    "recent": "that it is newer, as the question is about now",
     "links": "what a better hit says of it",
 }
 _MOST = 2

@@ -4,17 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from aimemory.index.ranked import ROWS, Ask, Standing, rows_of, signals, standings, stretches
+from aimemory.index.ranked import ROWS, Ask, Standing, rows_of, signals, standings, stretches, supporters
 from aimemory.index.read import Plan
 from aimemory.index.search import Scope, Sizes, Table, nth_newest_row, scope_count
 from aimemory.model.page import COUNTED
-from aimemory.recall.authority import authority
+from aimemory.recall.authority import LASTING, authority, weight
 from aimemory.recall.candidates import Chosen, Weighed, choose
 from aimemory.recall.context import CENTRES, NEIGHBOURS, REACH, around, coverage, rarity
 from aimemory.recall.dates import Dates, day_of, fit
 from aimemory.recall.fusion import OBSERVATION_WEIGHTS, PAGE_WEIGHTS, Fused, fuse
 from aimemory.recall.linked import SUPERSEDED, led_to
 from aimemory.recall.query import Query, expression, in_field, nearby, required
+from aimemory.recall.state import asks_for_now, newest_first
 
 _PAGE_COLUMNS = "3, 1, 1, 0.5, 1"
 _PHRASE_COLUMNS = "1, 1, 1, 0, 1"
@@ -23,6 +24,8 @@ _NEAR_TERMS = 8
 _NEAR_WORDS = 12
 _COVERED_ROWS = 20_000
 _WORDS_AROUND = 2
+_WEIGHED = 30
+"""Of so many of the best pages it is looked up who wrote them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +157,12 @@ def _ranked(
         words = {t.word for t in query.terms if t.is_word}
         signals_["who"] = {row: 1.0 for row, s in standing.items() if not words.isdisjoint(s.who.lower().split())}
     fused = fuse(signals_, weights)
-    if any(s.is_superseded or s.said for s in standing.values()):
-        moved = [_moved(f, standing[f.row]) for f in fused]
+    wrote = (yield from supporters([f.row for f in fused[:_WEIGHED]])) if table == "page" and fused else {}
+    if wrote or any(s.is_superseded or s.said or s.is_pinned or s.kind in LASTING for s in standing.values()):
+        moved = [_moved(f, standing[f.row], wrote.get(f.row, 0)) for f in fused]
         fused = sorted(moved, key=lambda f: (-f.score, -f.row))
+    if not dates and asks_for_now(query.text):
+        fused = newest_first(fused, {row: s.at_ns for row, s in standing.items()})
     return Ranked(tuple(fused), standing, total)
 
 
@@ -170,9 +176,13 @@ def _fits(dates: Dates, days: Mapping[int, date]) -> dict[int, float]:
     return out
 
 
-def _moved(fused: Fused, standing: Standing) -> Fused:
-    """With what readers say of it, and half of its score where something newer took its place: shares of their own."""
+def _moved(fused: Fused, standing: Standing, sessions: int) -> Fused:
+    """With what the page is, what readers say of it, and half of its score where something newer took its place: shares
+    of their own."""
     score, shares = fused.score, dict(fused.shares)
+    if own := weight(standing.kind, standing.is_pinned, sessions):
+        shares["authority"] = score * own
+        score += shares["authority"]
     if part := authority(standing.said):
         shares["feedback"] = score * part
         score += shares["feedback"]

@@ -106,7 +106,7 @@ def test_only_the_own_project_has_a_say_no_note_ends_a_rule_and_imported_pages_s
     _page(store, "foreign", "Other things.", project="q", supersedes="walrus-note")
     _page(store, "brought", "Other things.", supersedes="walrus-note", imported={"bundle": "b"})
 
-    assert [(hit.title, hit.labels) for hit in _hits(store, "walrus")] == [("walrus note", ()), ("walrus rule", ())]
+    assert {hit.title: hit.labels for hit in _hits(store, "walrus")} == {"walrus note": (), "walrus rule": ()}
     _page(store, "everywhere", "Other things.", project="_global", supersedes="walrus-note")
     assert {hit.title: hit.labels for hit in _hits(store, "walrus", projects=("p",))} == {
         "walrus rule": (), "walrus note": ("superseded by 'everywhere'",)
