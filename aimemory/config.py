@@ -5,6 +5,7 @@ Which value wins: a flag, then `AIMEMORY_<SECTION>_<KEY>`, then the file, then t
 
 import os
 import pwd
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -61,6 +62,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("backup", "keep", int, 7, "How many automatic backups are kept.", 1, 10000),
     Option("backup", "folder", str, "", "Absolute path of the folder for automatic backups; empty is backups/ of the data directory."),
     Option("wiki", "listing_seconds", int, 60, "Quiet after which the index.md of a project whose pages changed is written anew, in seconds; 0 writes none.", 0, 86400),
+    Option("recall", "vectors", str, "auto", "What vectors are made with: static, endpoint or off; auto is static where the extra is installed. See search.md.", choices=("auto", "static", "endpoint", "off")),
+    Option("recall", "endpoint", str, "", "URL of an `embeddings` route as OpenAI's; texts of pages and queries are sent there, and nowhere without it."),
+    Option("recall", "model", str, "", "Name of the model that the endpoint is asked for."),
+    Option("recall", "query_ms", int, 800, "Time that a search gives the endpoint, in milliseconds; without an answer it ranks by words.", 10, 60000),
     Option("storage", "budget", int, 5 << 30, "Room that the memory may take, in bytes; at 80 % status and doctor warn. Nothing is deleted. 0 is no budget.", 0, None),
     Option("storage", "git_loose", int, 2000, "Loose git objects of the wiki at which they are packed.", 50, 1000000),
     Option("storage", "verify_hours", int, 24, "Hours between checks of everything that is stored; also after a crash. 0 makes none.", 0, None),
@@ -160,6 +165,16 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Recall:
+    """vectors, endpoint, model: where vectors come from; `load_config` has checked that they fit each other."""
+
+    vectors: Literal["auto", "static", "endpoint", "off"]
+    endpoint: str
+    model: str
+    query_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Storage:
     budget: int
     git_loose: int
@@ -189,6 +204,7 @@ class Config:
     handoff: Handoff
     backup: Backup
     wiki: Wiki
+    recall: Recall
     storage: Storage
     retention: Retention
     login: str
@@ -250,6 +266,7 @@ def load_config(
             problems.append(f"{where}: {error}")
     if (folder := values["backup"].get("folder")) and not Path(folder).is_absolute():
         problems.append(f"backup.folder is {folder!r}, which is relative; give an absolute path")
+    problems += _recall_problems(values["recall"])
     if problems:
         raise UserError("The configuration has problems:\n" + "\n".join(f"  {p}" for p in problems))
     return Config(
@@ -263,6 +280,7 @@ def load_config(
         handoff=Handoff(**values["handoff"]),
         backup=Backup(**values["backup"]),
         wiki=Wiki(**values["wiki"]),
+        recall=Recall(**values["recall"]),
         storage=Storage(**values["storage"]),
         retention=Retention(**values["retention"]),
         login=env.get("USER") or env.get("LOGNAME") or _login(),
@@ -276,6 +294,19 @@ def load_config(
         pager=env.get("PAGER") or ("" if env.get("VISUAL") or env.get("EDITOR") else "less"),
         temp_dirs=tuple(dict.fromkeys(filter(None, ("/tmp", "/var/tmp", env.get("TMPDIR"))))),
     )
+
+
+def _recall_problems(values: Mapping[str, Any]) -> list[str]:
+    """What an endpoint needs. A URL with a password would stand in messages and in the file of vectors."""
+    vectors, url = values.get("vectors"), str(values.get("endpoint", ""))
+    problems = []
+    if vectors == "endpoint" and not (url and values.get("model")):
+        problems.append("recall.vectors is endpoint, which needs recall.endpoint and recall.model")
+    if url and vectors not in ("endpoint", "off", None):
+        problems.append("recall.endpoint is given; it is asked only with recall.vectors = endpoint")
+    if url and not re.fullmatch(r"https?://[^/?#@\s\\]+(?:[/?][^\s#]*)?", url):
+        problems.append("recall.endpoint is no http or https URL, or holds a name or password; the key has a file")
+    return problems
 
 
 def vendor_variables(names: Iterable[str], env: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -36,6 +36,7 @@ class DataDir:
         self.mcp_launcher: Path = root / "bin" / "mcp"
         self.cache: Path = root / "cache"
         self.index: Path = root / "cache" / "index.sqlite3"
+        self.vectors: Path = root / "cache" / "vectors.sqlite3"
         self.verified: Path = root / "cache" / "verified.json"
         self.spool: Path = root / "spool"
         self.rejects: Path = root / "spool" / "rejects"
@@ -56,6 +57,7 @@ class DataDir:
         self.privacy_file: Path = root / "bin" / "privacy.json"
         self.edits: Path = root / "edits"
         self.conflicts: Path = root / "conflicts"
+        self.embeddings_key: Path = root / "private" / "embeddings-key"
         self.forget_key: Path = root / "private" / "forget"
         self.purge_pending: Path = root / "private" / "purge.json"
 

@@ -43,6 +43,7 @@ from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
+from aimemory.store.vectors import Vectors
 from aimemory.wiki.frontmatter import edit_field, render, split
 from aimemory.wiki.merge import keep_form
 from aimemory.wiki.names import slug
@@ -94,7 +95,7 @@ class Memory:
         reading: Callable[[Find, Where], Reading], feedback: Callable[[Find, Where], Feedback],
         related: Callable[[Find, Where], Related],
         undoing: Undoing, refile: Refile, bundles: Bundles, capture: CaptureFace, merging: Merging,
-        conflicts: ConflictCopies, forget: Callable[[Find], Forget], audit: Audit,
+        conflicts: ConflictCopies, forget: Callable[[Find], Forget], audit: Audit, vectors: Vectors,
         status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
     ) -> None:  # fmt: skip
         self._config = config
@@ -105,6 +106,7 @@ class Memory:
         self._projector = projector
         self._reader = reader
         self._composer = composer
+        self._vectors = vectors
         self._callers = callers
         self._folders = folders
         self._status = status
@@ -150,8 +152,9 @@ class Memory:
             harness=harness, session=session, since=since, until=until, file=file,
             include_observations=include_observations,
         )  # fmt: skip
-        text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES).value
-        asked = Request(text, scope, limit_of(limit), cursor, self._clock.now_ns(), fold)
+        text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES)
+        meaning = await self._vectors.meaning(text)
+        asked = Request(text.value, scope, limit_of(limit), cursor, self._clock.now_ns(), fold, meaning)
         answer = await self._reader.read(search(asked))
         hits = tuple(replace(hit, project=self._projects.name_of(hit.project)) for hit in answer.hits)
         return Found(replace(answer, hits=hits), where.name, where.how, answer.cursor)

@@ -222,6 +222,9 @@ def _print_status(found: dict[str, Any]) -> None:
         click.echo(f"disk     {size_text(disk['total'])}{budget}: {parts}")
     if (check := found.get("self_check")) and check["last_at"]:
         click.echo(f"checked  last verified {check['last_at']}, {counted(check['problems'], 'problem')}")
+    if (vectors := found.get("vectors")) and vectors["state"] != "off":
+        said = f"; {vectors['why']}" if vectors["why"] else ""
+        click.echo(f"vectors  {vectors['state']}, {vectors['made']:,} of {vectors['pages']:,} pages{said}")
     if (kept := found["retention"])["days"]:
         limits = ", ".join(f"{kind} {counted(days, 'day')}" for kind, days in kept["days"].items())
         last = kept["last_run"]

@@ -80,6 +80,7 @@ from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.store.refile import Refiling
 from aimemory.store.relink import Relinking
+from aimemory.store.vectors import Vectors
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic, Plan
@@ -141,7 +142,11 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
     )
     pages.index.tell_of_projects(projects.reload)
 
+    vectors = Vectors(path=data.vectors, key_file=data.embeddings_key, reader=reader, settings=config.recall)
+    pages.index.tell_of_changes(vectors.changed)
+
     async def after_rebuild() -> None:
+        await vectors.survive()
         await projects.load()
         await pages.hand_edits.take_stock()
 
@@ -301,7 +306,7 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         capture=CaptureFace(projects=projects, folders=folders, config=config), refile=refile,
         audit=Audit(journal=data.journal, projects=projects, claims=claims, reader=reader, log=audit),
         bundles=Bundles(pages=pages, projects=projects, reader=reader, callers=callers, actor=actor),
-        merging=merging, conflicts=ConflictCopies(conflicts=conflicts, pages=pages),
+        merging=merging, vectors=vectors, conflicts=ConflictCopies(conflicts=conflicts, pages=pages),
         forget=lambda find: Forget(
             find=find, planner=planner, purge=purge, rescan=rescan, pages=pages, history=page_history,
             projects=projects, reader=reader, config=config, actor=actor, retention=retention,
@@ -325,7 +330,8 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         committer=committer, pages=pages, conflicts=conflicts, projects=projects, watcher=watcher, closer=closer,
         batons=batons, worker=worker, counters=counters, rejects=rejects, dedupe=dedupe, intake=intake, drain=drain,
         scheduler=Scheduler(jobs.table()), automatic=automatic, selfcheck=selfcheck, memory=memory, app=app, mcp=mcp,
-        folders=folders, refiling=refiling, relinking=relinking, forgotten=forgotten, purge=purge, retention=retention,
+        vectors=vectors, folders=folders, refiling=refiling, relinking=relinking, forgotten=forgotten, purge=purge,
+        retention=retention,
         state=state, stopping=stopping,
     )  # fmt: skip
     return parts

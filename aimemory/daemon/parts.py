@@ -29,6 +29,7 @@ from aimemory.store.projects import Projects
 from aimemory.store.reader import Reader
 from aimemory.store.refile import Refiling
 from aimemory.store.relink import Relinking
+from aimemory.store.vectors import Vectors
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic
@@ -71,6 +72,7 @@ class Parts:
     conflicts: Conflicts
     projects: Projects
     watcher: Watcher
+    vectors: Vectors
     closer: Closer
     batons: Batons
     worker: Worker

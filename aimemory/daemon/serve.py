@@ -134,9 +134,12 @@ async def _catch_up(parts: Parts, finished: list[str]) -> None:
     async def mending_told() -> None:
         await tell_of_finished(parts, finished)
 
+    async def vectors_begun() -> None:
+        parts.vectors.begin()
+
     steps = (
-        mending_told, known_keys, known_harnesses, parts.refiling.finish, parts.pages.hand_edits.take_stock,
-        parts.relinking.finish, purge_left,
+        mending_told, known_keys, known_harnesses, vectors_begun, parts.refiling.finish,
+        parts.pages.hand_edits.take_stock, parts.relinking.finish, purge_left,
     )  # fmt: skip
     for step in steps:
         while True:
@@ -197,6 +200,7 @@ async def _stop(parts: Parts, supervisor: Supervisor, listener: Listener) -> Non
     for task in reversed(TASKS):
         if task.name not in ("writer", "projector", "committer"):
             await supervisor.stop(task.name)
+    await parts.vectors.close()
     await asyncio.to_thread(parts.automatic.close)
     await asyncio.to_thread(parts.selfcheck.close)
     await parts.writer.close()

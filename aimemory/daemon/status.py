@@ -53,6 +53,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
         "backup": parts.automatic.as_data(),
         "self_check": parts.selfcheck.as_data(),
         "retention": parts.retention.as_data(),
+        "vectors": parts.vectors.as_data(),
         "capture": parts.counters.as_data(),
         "tasks": [_task(pulse, now) for pulse in state.pulses.values()],
         "problems": _problems(parts, now),
@@ -131,6 +132,8 @@ def _problems(parts: "Parts", now: int) -> list[str]:
     if problem := parts.automatic.problem():
         found.append(problem)
     if problem := parts.selfcheck.problem():
+        found.append(problem)
+    if problem := parts.vectors.problem():
         found.append(problem)
     if parts.watcher.problem:
         found.append(parts.watcher.problem)

@@ -31,6 +31,7 @@ TASKS: tuple[Task, ...] = (
     Task("batons", lambda parts, pulse: parts.batons.run(pulse), vital=False),
     Task("closer", lambda parts, pulse: parts.closer.run(pulse), vital=False),
     Task("scheduler", lambda parts, pulse: parts.scheduler.run(pulse), vital=False),
+    Task("vectors", lambda parts, pulse: parts.vectors.run(pulse), vital=False),
     Task("mcp", lambda parts, pulse: parts.mcp.run(pulse), vital=False),
 )
 """In the order of starting; they are stopped in the reverse."""

@@ -19,6 +19,7 @@ from aimemory.recall.cursor import Cursor, check_cursor, cursor_of, next_cursor
 from aimemory.recall.dates import Dates, dates_in, day_of
 from aimemory.recall.fusion import Fused
 from aimemory.recall.hits import Place, folded_places, hits_of, texts_of, with_rest
+from aimemory.recall.meaning import Meaning
 from aimemory.recall.outside import what_would_help
 from aimemory.recall.query import Query, loosened, parse
 from aimemory.recall.rank import NOTHING, Ranked, observations, pages
@@ -36,7 +37,7 @@ class Request:
     """What to look for and where. limit: hits, 1 to 100. cursor: of an earlier answer, to go on from there.
 
     now_ns: the moment, for words such as `yesterday`; without it they are words like others. fold: hits that say nearly
-    the same are one.
+    the same are one. meaning: of the text, where there are vectors to compare with.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Request:
     cursor: str | None = None
     now_ns: int | None = None
     fold: bool = False
+    meaning: Meaning | None = None
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -72,12 +74,12 @@ def search(request: Request) -> Plan[SearchAnswer]:
         depth += max(limit, _AHEAD)
     dates = dates_in(request.text, day_of(request.now_ns) if request.now_ns else None)
     index = yield from sizes()
-    ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, depth, index)
+    ranked, total, taken_as, said = yield from _ranked(query, dates, request, depth, index)
     for easier, note in loosened(query):
         if ranked:
             break
         query = easier
-        ranked, total, taken_as, said = yield from _ranked(query, dates, request.scope, depth, index)
+        ranked, total, taken_as, said = yield from _ranked(query, dates, request, depth, index)
         said = (note, *said)
     texts = yield from texts_of(ranked if request.fold else ranked[offset:], index.has_roles)
     if request.fold:
@@ -103,13 +105,14 @@ def search(request: Request) -> Plan[SearchAnswer]:
 
 
 def _ranked(
-    query: Query, dates: Dates, scope: Scope, wanted: int, index: Sizes
+    query: Query, dates: Dates, request: Request, wanted: int, index: Sizes
 ) -> Plan[tuple[list[Place], int, Query, tuple[str, ...]]]:
     """The first `wanted` of the merged order, how many match in all, the query as taken, and what differs in that."""
+    scope = request.scope
     query, weighed, taken = yield from weigh(query, scope)
     got: dict[Table, Ranked] = {"page": NOTHING, "observation": NOTHING}
     if scope.has_pages:
-        got["page"] = yield from pages(query, dates, weighed["page"], index, scope, wanted)
+        got["page"] = yield from pages(query, dates, weighed["page"], index, scope, wanted, request.meaning)
     if scope.has_observations:
         got["observation"] = yield from observations(
             query, dates, weighed["observation"], index.observations, scope, wanted * _DUPLICATES

@@ -17,6 +17,7 @@ _SAYS = {
     "authority": "that it was written down as knowledge, pinned or kept up",
     "recent": "that it is newer, as the question is about now",
     "links": "what a better hit says of it",
+    "meaning": "how near it comes to what the query means",
 }
 _MOST = 2
 

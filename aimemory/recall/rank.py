@@ -14,6 +14,7 @@ from aimemory.recall.context import CENTRES, NEIGHBOURS, REACH, around, coverage
 from aimemory.recall.dates import Dates, day_of, fit
 from aimemory.recall.fusion import OBSERVATION_WEIGHTS, PAGE_WEIGHTS, Fused, fuse
 from aimemory.recall.linked import SUPERSEDED, led_to
+from aimemory.recall.meaning import Meaning, rescored
 from aimemory.recall.query import Query, expression, in_field, nearby, required
 from aimemory.recall.state import asks_for_now, newest_first
 
@@ -45,9 +46,11 @@ NOTHING = Ranked((), {}, 0)
 
 
 def pages(
-    query: Query, dates: Dates, weighed: Sequence[Weighed], index: Sizes, scope: Scope, wanted: int
-) -> Plan[Ranked]:
-    """The best pages of a scope, with what these lead to. wanted: how many are needed at least, if there."""
+    query: Query, dates: Dates, weighed: Sequence[Weighed], index: Sizes, scope: Scope, wanted: int,
+    meaning: Meaning | None,
+) -> Plan[Ranked]:  # fmt: skip
+    """The best pages of a scope, with what these lead to. wanted: how many are needed at least, if there. meaning: of
+    the query, where it is known."""
     rows = index.pages
     chosen = choose("page", weighed, rows)
     if not chosen.terms and not query.required:
@@ -69,6 +72,7 @@ def pages(
     found["cover"] = coverage(words, wanted_rows)
     total = yield from scope_count("page", match, scope, COUNTED)
     ranked = yield from _ranked("page", found, PAGE_WEIGHTS, query, dates, total)
+    ranked = replace(ranked, fused=tuple((yield from rescored(ranked.fused, meaning))))
     if query.required or query.excluded or not index.has_roles:
         return ranked
     fused, standing = yield from led_to(ranked.fused, ranked.standing, scope)

@@ -35,12 +35,17 @@ class PageIndex:
         self._clock = clock
         self._folders: dict[str, ProjectId] | None = None
         self._on_project_pages: Callable[[Sequence[str]], Awaitable[None]] | None = None
+        self._on_change: Callable[[Sequence[str]], None] = _ignore
         self.touched: dict[str, int] = {}
         """Folders of projects (`workspace/folder`) whose pages changed, and when last; for who makes listings."""
 
     def tell_of_projects(self, callback: Callable[[Sequence[str]], Awaitable[None]]) -> None:
         """Have `callback` awaited with the paths of pages that declare a project and that changed or went."""
         self._on_project_pages = callback
+
+    def tell_of_changes(self, callback: Callable[[Sequence[str]], None]) -> None:
+        """Have `callback` called with the paths of pages whose rows changed or went."""
+        self._on_change = callback
 
     def forget_folders(self) -> None:
         """Projects may have other folders now: they are looked up again."""
@@ -64,12 +69,14 @@ class PageIndex:
             part = pages[start : start + _BATCH]
             rows = await asyncio.to_thread(self._rows, part, stats or {}, folders)
             await self._projector.execute(partial(_upsert, rows))
+            self._on_change([path for path, _ in part])
         await self._projects_changed([path for path, _ in pages], folders)
 
     async def remove(self, removed: Sequence[str]) -> None:
         """Take pages out. Raises Unavailable, Damaged."""
         self._touch(removed)
         await self._projector.execute(lambda db: delete_pages(db, removed))
+        self._on_change(removed)
         folders = await self._known_folders()
         for path in removed:
             if is_project_page(path):
@@ -111,6 +118,10 @@ class PageIndex:
             await self._projector.execute(partial(_assign, folder, folders.get(folder)))
         if self._on_project_pages is not None:
             await self._on_project_pages(touched)
+
+
+def _ignore(paths: Sequence[str]) -> None:
+    return
 
 
 def _upsert(rows: list[Sanitized[PageRow]], db: sqlite3.Connection) -> None:

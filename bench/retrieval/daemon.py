@@ -54,10 +54,10 @@ def send_events(daemon: Daemon, group: Group) -> dict[int, int]:
 
 
 @contextmanager
-def through_daemon(group: Group) -> Iterator[Ranker]:
+def through_daemon(group: Group, with_vectors: bool = False) -> Iterator[Ranker]:
     """A daemon of its own on a temporary directory; ends with the block."""
     root = Path(tempfile.mkdtemp(prefix="aimemory-retrieval-"))
-    daemon = Daemon(root)
+    daemon = Daemon(root, recall_vectors="static" if with_vectors else "off")
     try:
         if not group.is_turns:
             write_pages(daemon.data.root / "wiki", group)
@@ -69,6 +69,8 @@ def through_daemon(group: Group) -> Iterator[Ranker]:
             daemon.search("x")  # waits until the index shows the last line
         else:
             daemon.wait(lambda: _pages(daemon) >= len(group.documents), "the index holds every page", _START_S)
+        if with_vectors and not group.is_turns:
+            daemon.wait(lambda: _vectors(daemon) >= len(group.documents), "every page has vectors", _START_S)
         kind = "observation" if group.is_turns else "note"
 
         def ask(text: str) -> list[int]:
@@ -83,6 +85,12 @@ def through_daemon(group: Group) -> Iterator[Ranker]:
     finally:
         daemon.close()
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _vectors(daemon: Daemon) -> int:
+    """How many pages have vectors, once all was looked at."""
+    found = daemon.status()["vectors"]
+    return int(found["made"]) if found["state"] == "level" else 0
 
 
 def _pages(daemon: Daemon) -> int:

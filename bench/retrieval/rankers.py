@@ -3,8 +3,10 @@
 import importlib.util
 import re
 import sqlite3
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any, Protocol
 
 from sets import Document, Group
 
+from aimemory.index import vectors
 from aimemory.index.apply import apply_lines, batches
 from aimemory.index.connect import open_reader, open_writer
 from aimemory.index.pages import PageRow, upsert_pages
@@ -20,7 +23,9 @@ from aimemory.index.search import Scope
 from aimemory.model.ids import PageId, ProjectId, Version
 from aimemory.privacy import sanitize
 from aimemory.recall.answer import Request, search
+from aimemory.recall.meaning import Meaning
 from aimemory.recall.words import STOP_WORDS
+from aimemory.store.vectors import BODY_CHARS, QueryMeaning
 
 HITS = 10
 PROJECT = ProjectId("bench")
@@ -132,7 +137,7 @@ def fill(db: sqlite3.Connection, group: Group) -> None:
 
 
 @contextmanager
-def in_process(group: Group) -> Iterator[Ranker]:
+def in_process(group: Group, with_vectors: bool = False) -> Iterator[Ranker]:
     """The product's own index and search, without daemon, wiki and journal: for quick experiments."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.sqlite3"
@@ -140,11 +145,44 @@ def in_process(group: Group) -> Iterator[Ranker]:
         fill(db, group)
         reader = open_reader(path)
         scope = Scope(projects=(PROJECT,), pages=not group.is_turns)
+        meaning = meanings(Path(folder), reader) if with_vectors else lambda text: None
 
         def ask(text: str) -> list[int]:
-            hits = read(reader, search(Request(text, scope, HITS))).hits
+            hits = read(reader, search(Request(text, scope, HITS, meaning=meaning(text)))).hits
             return [int(hit.observation or Path(hit.path or "").stem.removeprefix("page-")) for hit in hits]
 
         yield ask
         reader.close()
         db.close()
+
+
+def meanings(folder: Path, index: sqlite3.Connection) -> Callable[[str], Meaning | None]:
+    """Static vectors of all pages, made as the daemon makes them; says on stderr what that took."""
+    from aimemory.providers.static import StaticModel, wheel_folder
+    from aimemory.store.vectormaking import StaticMaker, take
+
+    place = wheel_folder()
+    assert place, "the extra is not installed"
+    maker = StaticMaker(StaticModel(place), db := vectors.open_vectors(folder / "vectors.sqlite3"))
+    before = time.process_time()
+    after = 0
+    while sources := read(index, vectors.page_sources(after, 20, BODY_CHARS)):
+        take(maker, db, sources)
+        after = sources[-1].row
+    while maker.go_on(db):
+        pass
+    pages, _, chunks = vectors.counts(db, maker.generation)
+    if pages:
+        each = (time.process_time() - before) * 1e3 / chunks
+        print(f"{pages} pages, {chunks} chunks, {each:.2f} ms of CPU a chunk", file=sys.stderr)
+    known = (maker.model.provider, maker.model.model, maker.model.dimension)
+
+    def meaning(text: str) -> Meaning | None:
+        vector = maker.query(sanitize(text), 0)
+        if vector is None:
+            return None
+        return QueryMeaning(
+            vector, maker.weight(text), lambda paths: vectors.vectors_of(db, paths, known, maker.generation)
+        )
+
+    return meaning

@@ -1,6 +1,7 @@
 """Quality of recall on retrieval sets, beside the floor and the reference.
 
     python bench/retrieval/run.py --data DIR [--tasks git,locomo-turn] [--rankers plain,reference,in-process,daemon]
+        [--vectors]
 
 DIR holds the sets (`sets.py` says in which form); none of their text is part of this repository. Prints one JSON line
 per task and ranker. The floor is plain full text: the exit status is 1 where ours falls below it.
@@ -46,6 +47,7 @@ def main() -> int:
     options.add_argument("--data", type=Path, required=True, help="folder of the retrieval sets")
     options.add_argument("--tasks", default="ansible,git,locomo-session,locomo-turn", help=f"of {TASKS}")
     options.add_argument("--rankers", default="plain,reference,in-process,daemon")
+    options.add_argument("--vectors", action="store_true", help="ours with static vectors too, beside ours without")
     given = options.parse_args()
     by_task: dict[str, list[Group]] = defaultdict(list)
     for group in groups(given.data, given.tasks.split(",")):
@@ -58,10 +60,15 @@ def main() -> int:
         import daemon  # imports the server's client only when it is needed
 
         known["daemon"] = daemon.through_daemon
+        known["daemon+vectors"] = lambda group: daemon.through_daemon(group, with_vectors=True)
+    known["in-process+vectors"] = lambda group: rankers.in_process(group, with_vectors=True)
+    names = given.rankers.split(",")
+    if given.vectors:
+        names = [one for name in names for one in (name, f"{name}+vectors") if one in known]
     held = True
     for task, of_task in by_task.items():
         floor = 0.0
-        for name in given.rankers.split(","):
+        for name in names:
             if name not in known:
                 continue
             got = measure(of_task, known[name])

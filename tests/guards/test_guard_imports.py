@@ -21,7 +21,7 @@ def test_the_command_line_meets_no_server():
 def test_the_daemon_starts_without_the_mcp_library():
     loaded = modules_after("import aimemory.daemon")
 
-    assert not loaded & {"mcp", "pydantic", "httpx", "jsonschema"}
+    assert not loaded & {"mcp", "pydantic", "httpx", "jsonschema", "numpy", "tokenizers", "wordllama"}
 
 
 def test_the_package_itself_imports_nothing():

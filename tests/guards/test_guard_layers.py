@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2] / "aimemory"
 LAYERS = [  # low to high; names in one row must not import each other
     {"errors", "points"}, {"model"}, {"datadir", "processes"}, {"config"}, {"privacy"}, {"project"},
-    {"wiki", "journal", "index"}, {"store"}, {"facts"}, {"sessions"},
+    {"wiki", "journal", "index", "providers"}, {"store"}, {"facts"}, {"sessions"},
     {"handoff", "recall"}, {"brief", "upkeep"}, {"api"}, {"harness", "install"},
     {"intake", "doctor"}, {"server"}, {"daemon"}, {"cli"}, {"__main__", "__init__"},
 ]  # fmt: skip

@@ -28,7 +28,9 @@ class Daemon:
         self.data = DataDir(root / "data")
         self.home = root / "home"
         self.home.mkdir(parents=True, exist_ok=True)
-        self.settings = {"server_port": 0, "wiki_listing_seconds": 0, "storage_verify_hours": 0, **settings}
+        self.settings = {
+            "server_port": 0, "wiki_listing_seconds": 0, "storage_verify_hours": 0, "recall_vectors": "off", **settings,
+        }  # fmt: skip
         self.editor = "false"
         self.program = [sys.executable, "-I", "-m", "aimemory"]
         self.more_env: dict[str, str] = {}

@@ -129,9 +129,13 @@ def copies_beside(data: DataDir) -> list[str]:
 
 
 def drop_cache_copies(data: DataDir) -> int:
-    """Old copies of the index beside the live one; returns how many files went. Blocks."""
+    """Old copies of the index beside the live one; returns how many files went. Blocks.
+
+    The file of vectors stays: after the new index a new one is made of what is left (`store.vectors.survive`).
+    """
     count = 0
-    kept = {f"{data.index.name}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")}
+    live = (data.index.name, data.vectors.name)
+    kept = {f"{name}{suffix}" for name in live for suffix in ("", "-wal", "-shm", "-journal")}
     for path in sorted(data.cache.rglob("*")):
         if path.is_file() and not (path.parent == data.cache and path.name in kept):
             path.unlink(missing_ok=True)
