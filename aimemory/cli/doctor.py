@@ -22,19 +22,20 @@ _COLOURS = {Level.OK: "green", Level.NOTE: "blue", Level.WARNING: "yellow", Leve
 
 @click.command(epilog="Examples: aimemory doctor   ·   aimemory doctor --json   ·   aimemory doctor --fix")
 @click.option("--fix", is_flag=True, help="Do what can be done: modes, launchers, a daemon, a broken wiki repository.")
+@click.option("--deep", is_flag=True, help="Read all of git's history too, every version of every page.")
 @click.option("--test/--no-test", default=True, help="Run a hook of each connected agent; on unless turned off.")
 @click.option("--all", "show_all", is_flag=True, help="Show what is well too.")
 @json_option
 @translated
-def doctor(fix: bool, show_all: bool, test: bool, as_json: bool) -> None:
+def doctor(fix: bool, deep: bool, show_all: bool, test: bool, as_json: bool) -> None:
     """Look at everything and say what is wrong, how it was seen and what to do. Exit code 1 if something fails.
 
     One hook of each connected agent is run as the agent runs it, which leaves one event named self-test in the journal.
     """
-    situation = _situation(with_tests=test)
+    situation = _situation(with_tests=test, deep=deep)
     findings = examine(situation)
     if fix and _repair(findings, situation):
-        findings = examine(_situation(with_tests=test))
+        findings = examine(_situation(with_tests=test, deep=deep))
     if as_json:
         print_json({"findings": [finding.as_data() for finding in findings], "ok": _is_well(findings)})
     else:
@@ -42,7 +43,7 @@ def doctor(fix: bool, show_all: bool, test: bool, as_json: bool) -> None:
     sys.exit(0 if _is_well(findings) else 1)
 
 
-def _situation(*, with_tests: bool) -> Situation:
+def _situation(*, with_tests: bool, deep: bool) -> Situation:
     problem: str | None = None
     try:
         config = load_config()
@@ -61,6 +62,7 @@ def _situation(*, with_tests: bool) -> Situation:
     return look(
         config, status=status, silence=silence, config_problem=problem, cwd=str(Path.cwd()), place=place,
         tests=_tests(client, config) if status is not None and with_tests else (),
+        deep=deep,
     )  # fmt: skip
 
 

@@ -193,7 +193,8 @@ def _print_tasks(tasks: list[dict[str, Any]]) -> None:
     click.echo(f"parts    {len(tasks) - len(odd)} of {len(tasks)} run without an error")
     for task in odd:
         error = f", last error: {task['error']} ({task['failures']} in all)" if task["error"] else ""
-        click.echo(f"         {task['name']}: {task['state']}{error}")
+        past = f", and works again since {task['over_at']}" if task["over_at"] else ""
+        click.echo(f"         {task['name']}: {task['state']}{error}{past}")
 
 
 def _print_status(found: dict[str, Any]) -> None:

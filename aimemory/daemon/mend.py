@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from aimemory.errors import AimemoryError, Unavailable
-from aimemory.wiki.mend import Mended, fault, mend
+from aimemory.wiki.mend import Mended, damage, fault, mend
 from aimemory.wiki.mendplace import SET_ASIDE, finish_cut_off
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ async def mend_wiki(parts: "Parts") -> dict[str, Any]:
 
     def work() -> tuple[list[str], str | None, Mended | None]:
         finished = finish_cut_off(wiki, parts.config.data.backups)
-        why = fault(wiki)
+        why = fault(wiki) or damage(wiki)
         return finished, why, mend(wiki, parts.config.data.backups / name) if why is not None else None
 
     try:

@@ -24,6 +24,8 @@ from aimemory.privacy import settings
 from aimemory.server.auth import Guard, load_token
 from aimemory.server.listen import Listener, inherited_socket, tcp_socket, unix_socket
 from aimemory.server.logs import set_up_logging
+from aimemory.store.cutoff import take_back_cut_off
+from aimemory.wiki.files import WikiFiles
 
 log = logging.getLogger(__name__)
 
@@ -137,14 +139,21 @@ async def _catch_up(parts: Parts, finished: list[str]) -> None:
     async def vectors_begun() -> None:
         parts.vectors.begin()
 
+    async def cut_off() -> None:
+        await take_back_cut_off(
+            parts.journal.ended_with, files=WikiFiles(parts.config.data.wiki), reader=parts.reader,
+            writer=parts.writer, projector=parts.projector, clock=parts.clock, actor=parts.actor,
+        )  # fmt: skip
+
     steps = (
-        mending_told, known_keys, known_harnesses, vectors_begun, parts.refiling.finish,
+        mending_told, known_keys, cut_off, known_harnesses, vectors_begun, parts.refiling.finish,
         parts.pages.hand_edits.take_stock, parts.relinking.finish, purge_left,
     )  # fmt: skip
     for step in steps:
         while True:
             try:
                 await step()
+                parts.state.pulses["scheduler"].over("start: ")
                 break
             except (AimemoryError, OSError) as error:
                 parts.state.pulses["scheduler"].fail(f"start: {error}")

@@ -65,7 +65,7 @@ def _task(pulse: TaskPulse, now: int) -> dict[str, Any]:
         "name": pulse.name, "state": pulse.state, "queue": pulse.queue,
         "beat_age_s": round((now - pulse.beat_ns) / 1e9, 1) if pulse.beat_ns else None, "last": pulse.last,
         "error": pulse.error, "error_at": rfc3339_local(pulse.error_ns) if pulse.error_ns else None,
-        "failures": pulse.failures,
+        "over_at": rfc3339_local(pulse.over_ns) if pulse.over_ns else None, "failures": pulse.failures,
     }  # fmt: skip
 
 
@@ -148,7 +148,7 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         )
     for pulse in state.pulses.values():
         told = pulse.name == "watcher" and parts.watcher.problem  # above, and not twice
-        if pulse.error and not told and pulse.error_ns > pulse.beat_ns - _STUCK_NS:
+        if pulse.error and not told and not pulse.over_ns and pulse.error_ns > pulse.beat_ns - _STUCK_NS:
             found.append(f"Task {pulse.name} failed at {rfc3339_local(pulse.error_ns)}: {pulse.error}")
         if pulse.state == "dead":
             found.append(f"Task {pulse.name} is dead; `aimemory restart` starts it again.")

@@ -69,7 +69,7 @@ class Situation:
     daemon, None when none answers; `silence` says how it did not. agents, states: those used on this machine, and how
     they stand. connected: files that `connect` has written to. records: transcripts. tests: none where none were made.
     reply_events: what the hook launcher has to know. cwd, place: the directory that is asked about, and how it
-    resolves. version: of this program.
+    resolves. version: of this program. deep: read every object of the wiki's git, which takes longer.
     """
 
     config: Config
@@ -86,3 +86,4 @@ class Situation:
     place: Mapping[str, Any] | None
     version: str
     now_ns: int
+    deep: bool = False

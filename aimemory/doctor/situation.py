@@ -27,6 +27,7 @@ def look(
     cwd: str | None = None,
     place: Mapping[str, Any] | None = None,
     tests: Sequence[SelfTested] = (),
+    deep: bool = False,
 ) -> Situation:
     """Reads agents' settings and lists transcripts. For the arguments see `Situation`. Never raises AimemoryError."""
     registry = load_registry()
@@ -43,6 +44,7 @@ def look(
         connected=tuple(written), records=_records(config), tests=tests,
         reply_events=registry.reply_events(), cwd=Path(cwd) if cwd else None, place=place,
         version=__version__, now_ns=time.time_ns(),
+        deep=deep,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from aimemory.index.schema import SCHEMA
 from aimemory.journal.lines import decode
 from aimemory.journal.segments import find_segments
 from aimemory.upkeep.backup.scratch import scratch_folder
-from aimemory.wiki.mend import can_mend, fault
+from aimemory.wiki.mend import can_mend, damage, fault
 from aimemory.wiki.mendplace import left_by_a_kill
 
 _GIT_S = 10.0
@@ -37,7 +37,7 @@ def check_stores(situation: Situation) -> Iterator[Finding]:
     if index.level is Level.OK:
         yield _text(data)
         yield from _pages(data.index)
-    yield from _wiki(data.wiki)
+    yield from _wiki(data.wiki, situation.deep)
     left = left_by_a_kill(data.backups)
     if left:
         yield Finding(
@@ -169,7 +169,7 @@ def _pages(path: Path) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _wiki(folder: Path) -> Iterator[Finding]:
+def _wiki(folder: Path, deep: bool) -> Iterator[Finding]:
     if not (folder / ".git").exists():
         yield Finding(
             "stores.wiki", Level.WARNING, "The wiki's git repository is missing: older versions can't be had.",
@@ -184,18 +184,22 @@ def _wiki(folder: Path) -> Iterator[Finding]:
         )  # fmt: skip
     why = fault(folder)
     if why is not None:
-        yield _broken(folder, why)
+        what = "The wiki's git repository is broken: nothing sound can be committed. The pages are not affected."
+        yield _broken(folder, what, why)
+        return
+    if deep and (why := damage(folder)) is not None:
+        yield _broken(folder, "Older versions of pages are damaged in the wiki's git. The pages are not affected.", why)
         return
     said = _git(folder, "rev-parse", "--verify", "-q", "HEAD")
     if said is None or said.returncode not in (0, 1):
         text = said.stderr.strip() if said is not None else f"git did not answer within {_GIT_S:.0f} s"
         yield Finding("stores.wiki", Level.WARNING, "Git can't read the wiki.", text, fix=f"git -C {folder} fsck")
         return
-    yield Finding("stores.wiki", Level.OK, "The wiki's repository can be read.", said.stdout.strip()[:12])
+    how = "is whole" if deep else "can be read"
+    yield Finding("stores.wiki", Level.OK, f"The wiki's repository {how}.", said.stdout.strip()[:12])
 
 
-def _broken(folder: Path, why: str) -> Finding:
-    said = "The wiki's git repository is broken: nothing sound can be committed. The pages are not affected."
+def _broken(folder: Path, said: str, why: str) -> Finding:
     if not can_mend(folder):
         return Finding(
             "stores.wiki", Level.WARNING, said, why,

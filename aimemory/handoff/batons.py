@@ -109,6 +109,7 @@ class Batons:
                 try:
                     async with self._making.kept():
                         pulse.beat(last=await self._next())
+                        pulse.over()
                 except AimemoryError as error:
                     pulse.fail(str(error))
             pulse.beat(queue=0)

@@ -125,6 +125,8 @@ class Closer:
                     page = await self.close(session, verdict)
                     pulse.beat(queue=len(self._queue), last=page or "nothing to write")
                     self._pauses.pop(session, None)
+                    if not self._pauses:
+                        pulse.over()
                 except AimemoryError as error:
                     pulse.fail(str(error))
                     before = self._pauses.get(session)

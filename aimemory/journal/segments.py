@@ -79,7 +79,8 @@ def _first_seq(path: Path) -> int | None:
 class Journal:
     """The append end of the journal.
 
-    next_seq: the number the next line gets. segment_bytes: size at which a new segment is begun.
+    next_seq: the number the next line gets. segment_bytes: size at which a new segment is begun. ended_with: the last
+    line that `open` found, None where there is none or damage comes behind it.
     torn_bytes: what `open` cut from the end of the last segment: a write that was never acknowledged. damage: what
     happened to segments since, in sentences.
     """
@@ -93,6 +94,7 @@ class Journal:
         self._size = 0
         self.next_seq = 1
         self.torn_bytes = 0
+        self.ended_with: Line | None = None
         self.damage: list[str] = []
 
     @property
@@ -113,6 +115,7 @@ class Journal:
         if newest is None or newest.first_seq is None:
             return
         last, damaged = last_line(newest.path)
+        self.ended_with = last if not damaged else None
         self.next_seq = (last_of(last) if last else newest.first_seq) + damaged + 1
         if not newest.is_sealed:
             self._recover(newest.path)

@@ -29,16 +29,20 @@ def rfc3339_local(ns: int) -> str:
 
 
 class Pulse(Protocol):
-    """How a long-lived task reports. `beat` after each piece of work, `fail` when one went wrong."""
+    """How a long-lived task reports. `beat` after each piece of work, `fail` when one went wrong, `over` when what had
+    gone wrong has gone well since (only where the error begins with `what`: a task may have several jobs)."""
 
     def beat(self, *, queue: int | None = None, last: str | None = None) -> None: ...
 
     def fail(self, error: str) -> None: ...
 
+    def over(self, what: str = "") -> None: ...
+
 
 @dataclass(slots=True)
 class TaskPulse:
-    """A `Pulse` that remembers, for `status`: age of the last beat, queue depth, last success, last error."""
+    """A `Pulse` that remembers, for `status`: age of the last beat, queue depth, last success, last error and since
+    when that is over (0: it is not, as far as is known)."""
 
     name: str
     clock: Callable[[], int] = time.time_ns
@@ -48,6 +52,7 @@ class TaskPulse:
     last: str | None = None
     error: str | None = None
     error_ns: int = 0
+    over_ns: int = 0
     failures: int = 0
     state: str = "starting"
 
@@ -62,4 +67,9 @@ class TaskPulse:
     def fail(self, error: str) -> None:
         self.error = error
         self.error_ns = self.clock()
+        self.over_ns = 0
         self.failures += 1
+
+    def over(self, what: str = "") -> None:
+        if self.error is not None and not self.over_ns and self.error.startswith(what):
+            self.over_ns = self.clock()

@@ -37,6 +37,7 @@ class LateMcp:
             self._endpoint = endpoint
             self._ready.set()
             pulse.beat(last="loaded")
+            pulse.over()
             try:
                 await asyncio.Event().wait()
             finally:

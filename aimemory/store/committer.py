@@ -118,6 +118,7 @@ class Committer:
             try:
                 done = await self.flush(patient=True)
                 pulse.beat(queue=len(self._queue), last=f"{done} pages committed" if done else None)
+                pulse.over()
             except AimemoryError as error:
                 pulse.fail(str(error))
                 await asyncio.sleep(_RETRY_S)

@@ -9,8 +9,9 @@ from aimemory.journal.lines import Record
 from aimemory.model.ids import Seq, Version, page_version
 from aimemory.model.protocols import Clock
 from aimemory.model.scope import Actor
-from aimemory.privacy import Sanitized, sanitize, sanitize_tree
+from aimemory.privacy import Sanitized, sanitize
 from aimemory.store.committer import Change, Committer, author_of
+from aimemory.store.cutoff import withdrawal
 from aimemory.store.forgotten import Forgotten
 from aimemory.store.gate import FORGOTTEN, PageGate, findings
 from aimemory.store.handedits import HandEdits
@@ -88,9 +89,9 @@ class Pages:
             self._check(path, expected)
             if expected is None:
                 self._refuse_twin(path)
-            announced = append(record)  # who wrote this version is known before it can be seen
             if wanted_again:
                 append(self.gate.acknowledgement(path, page_version(raw.value), actor, FORGOTTEN))
+            announced = append(record)  # who wrote this version is known before it can be seen
             try:
                 points.reached("page.announced")
                 return self._files.write(path, raw, expected)
@@ -289,9 +290,7 @@ class Pages:
         return self._withdrawal(path, announced, actor)
 
     def _withdrawal(self, path: str, announced: Seq, actor: Actor) -> Record:
-        """Takes a line back whose write or deletion was refused: it is in no history, and what stood before counts."""
-        said = {"op": "withdraw", "path": path, "of": announced, "user": actor.user, "machine": actor.machine}
-        return Record("page", self._clock.now_ns(), sanitize_tree(said))
+        return withdrawal(path, announced, actor, self._clock.now_ns())
 
 
 def _reason(error: OSError | Unavailable) -> str:

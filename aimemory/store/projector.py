@@ -176,6 +176,7 @@ class Projector:
                     pulse.beat(queue=self.lag, last=f"seq {self.applied_seq}")
                     if self.lag < BATCH_LINES:
                         await self._pause()
+                pulse.over()
             except NeedsRebuild as error:
                 self.note_damage(str(error))
                 pulse.fail(str(error))

@@ -84,5 +84,7 @@ class Watcher:
             else:
                 await self._hand_edits.look_at(paths)
             pulse.beat(last="the whole tree" if paths is None else f"{len(paths)} files")
+            if self.problem is None:
+                pulse.over()
         except (AimemoryError, OSError) as error:  # the walk of every minute takes in what was missed
             pulse.fail(str(error))

@@ -217,3 +217,4 @@ class Writer:
             self._pulse.fail(type(failed).__name__)
         else:
             self._pulse.beat(queue=len(self._pending), last=f"{count} changes, seq {self._journal.last_seq}")
+            self._pulse.over()

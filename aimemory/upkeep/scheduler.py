@@ -51,5 +51,7 @@ class Scheduler:
             pulse.fail(f"{job.name}: {error if known else type(error).__name__}")
             job.due_s = time.monotonic() + min(_MAX_BACKOFF_S, job.every_s * 2 ** min(job.failures, 8))
         else:
+            if job.failures:
+                pulse.over(f"{job.name}: ")
             job.failures = 0
             job.due_s = time.monotonic() + job.every_s

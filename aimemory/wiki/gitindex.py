@@ -6,7 +6,7 @@ has staged stays: an entry is ours to move only if it is a version of the page t
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pygit2
@@ -24,7 +24,16 @@ _SCAN = 500
 def sync_index(repo: pygit2.Repository, head: pygit2.Commit, paths: Iterable[str] | None) -> bool:
     """Bring the entries of `paths` (None: of every path) in step with the commit; False when the index is locked.
 
-    Takes git's own lock, so an index that a person's git writes meanwhile is never overwritten.
+    Raises as `edit_index` does.
+    """
+    return edit_index(repo, lambda index: _update(index, head, Path(repo.workdir), paths))
+
+
+def edit_index(repo: pygit2.Repository, edit: Callable[[pygit2.Index], bool]) -> bool:
+    """Replace the index by what `edit` makes of it, if that says that it changed anything; False when it is locked.
+
+    Takes git's own lock, with our mark, so an index that a person's git writes meanwhile is never overwritten, and a
+    kill leaves none that looks like somebody else's.
     Raises Unavailable when the index is in a form that can't be read here.
     """
     git_dir, worktree = Path(repo.path), Path(repo.workdir)
@@ -41,7 +50,7 @@ def sync_index(repo: pygit2.Repository, head: pygit2.Commit, paths: Iterable[str
             if index_file.exists():
                 shutil.copyfile(index_file, temp)
                 index.read()
-            if _update(index, head, worktree, paths):
+            if edit(index):
                 index.write()
                 with temp.open("rb") as written:  # an index torn by power loss would have to be repaired by hand
                     sync_fd(written.fileno())

@@ -32,6 +32,7 @@ _TRIED = 200
 _BUILT_UPON = "commit: "
 """What git's log says of a commit that was made upon the one before; not of one that was amended or gone back to."""
 _TOLD = 5
+_BADLY_PUT = ("error in ", "warning in ", "warning: ", "notice: ")
 _OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.fsync=all")
 _ENV = {
     "PATH": "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin", "LC_ALL": "C", "HOME": "/nonexistent",
@@ -102,6 +103,25 @@ def fault(root: Path) -> str | None:
     except OSError as error:
         return f"{error.filename or git_dir}: {error.strerror}"
     return None
+
+
+def damage(root: Path) -> str | None:
+    """What of all that the history holds is missing or not what was written, however old: the first of it, and how much
+    more; None when all is whole. Reads every object. What git only finds badly put in a person's commit is none of it.
+    """
+    git_dir = root / ".git"
+    if not git_dir.is_dir():
+        return None
+    try:
+        done = _git(git_dir, "fsck", "--full", "--no-dangling", "--no-progress")
+    except subprocess.TimeoutExpired:
+        return None
+    except OSError as error:
+        return f"{error.filename or git_dir}: {error.strerror}"
+    told = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines() if done.returncode else []
+    found = [line for line in told if line.strip() and not line.startswith(_BADLY_PUT)]
+    more = f", and {len(found) - 1:,} more lines like it" if len(found) > 1 else ""
+    return f"{found[0].removeprefix('error: ')}{more}" if found else None
 
 
 def can_mend(root: Path) -> bool:

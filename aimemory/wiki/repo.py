@@ -25,7 +25,7 @@ from aimemory.wiki.gitindex import sync_index
 from aimemory.wiki.gitobjects import ObjectSync
 from aimemory.wiki.gitpast import PageThen, page_at, renamed_from
 from aimemory.wiki.gitrefs import read_log
-from aimemory.wiki.locks import is_changing, is_held
+from aimemory.wiki.locks import is_changing, names_are_held
 from aimemory.wiki.names import GITIGNORE, PAGE_SUFFIX, is_ours_ignored
 
 _Nested: TypeAlias = dict[str, "_Nested | pygit2.Oid | None"]
@@ -312,7 +312,7 @@ class WikiRepo:
             return
         if "lock" not in str(error):
             raise Unavailable(f"git could not commit in {self.root}: {error}. Check space and permissions.") from error
-        if is_held(Path(self._repo.path) / f"{tip.ref}.lock", self.root):
+        if names_are_held(Path(self._repo.path), self.root):
             time.sleep(_PAUSE_S)
 
     def _write_tree(self, base: pygit2.Tree | None, nested: _Nested, written: list[pygit2.Oid]) -> pygit2.Oid | None:

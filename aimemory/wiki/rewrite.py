@@ -19,7 +19,9 @@ from pygit2.enums import ObjectType, ReferenceType, RepositoryState, SortMode
 from aimemory.datadir import write_atomic
 from aimemory.errors import Unavailable
 from aimemory.model.ids import Version, page_version
+from aimemory.wiki.gitindex import edit_index
 from aimemory.wiki.gitobjects import ObjectSync
+from aimemory.wiki.locks import names_are_held
 from aimemory.wiki.rawobject import GITLINK, TREE, entries_of, message_of, named_in, with_changed
 
 _REMOTES = "refs/remotes/"
@@ -132,6 +134,7 @@ def switch(root: Path, prepared: Prepared, change: Filter) -> None:
             repo.compress_references()  # else a line of the file still names what is to go
         _change_index(repo, change)
     except (pygit2.GitError, KeyError, ValueError) as error:
+        names_are_held(git_dir, root)  # what a kill in this very place has left goes, and the next attempt succeeds
         raise Unavailable(f"The history of {root} can't be changed just now: {error}.") from error
     finally:
         repo.free()
@@ -146,9 +149,16 @@ def switch(root: Path, prepared: Prepared, change: Filter) -> None:
 
 
 def _change_index(repo: pygit2.Repository, change: Filter) -> None:
-    """Entries that HEAD doesn't have as they are: what a person has staged, and what was not in step yet."""
-    index, tree = repo.index, repo.head.peel(pygit2.Tree) if not repo.head_is_unborn else None
-    index.read()
+    """Entries that HEAD doesn't have as they are: what a person has staged, and what was not in step yet.
+
+    Raises Unavailable while the index is locked.
+    """
+    tree = repo.head.peel(pygit2.Tree) if not repo.head_is_unborn else None
+    if not edit_index(repo, lambda index: _is_changed(index, repo, tree, change)):
+        raise Unavailable(f"Another git holds the index of {repo.workdir}. Try again when it is done.")
+
+
+def _is_changed(index: pygit2.Index, repo: pygit2.Repository, tree: pygit2.Tree | None, change: Filter) -> bool:
     changed = False
     for entry in list(index):
         if (tree is not None and entry.path in tree and tree[entry.path].id == entry.id) or entry.id not in repo:
@@ -164,8 +174,7 @@ def _change_index(repo: pygit2.Repository, change: Filter) -> None:
         if new is not None:
             index.add(pygit2.IndexEntry(place, repo.create_blob(new), entry.mode))
         changed = True
-    if changed:
-        index.write()
+    return changed
 
 
 def _moved(prepared: Prepared) -> Iterable[tuple[str, str]]:

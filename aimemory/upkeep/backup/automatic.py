@@ -89,6 +89,7 @@ class Automatic:
         if code == 0:
             self._reason = None
             pulse.beat(last="a backup")
+            pulse.over("backup: ")
         else:
             self._failed_ns = self._clock.now_ns()
             self._reason = self._child.complaint() or f"it ended with {code}"

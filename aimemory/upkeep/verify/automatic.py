@@ -128,6 +128,7 @@ class SelfCheck:
         except OSError:  # it is made again after the next start
             pass
         pulse.beat(last="a self-check")
+        pulse.over("self-check: ")
         if damage and not self._is_second and all(one["do"] == REINDEX for one in damage):
             self._is_due_now = self._is_second = True
             self._on_damaged_index(

@@ -35,7 +35,8 @@ def check_wiki(data: DataDir, findings: Findings, progress: Progress) -> None:
     for line in fsck(data.wiki):
         findings.add(
             "damage", "git", "wiki/.git", line.removeprefix("git: "),
-            "Pages are not affected. Keep the folder, and take the history from a backup or another clone.",
+            "Pages are not affected. Take the history from another clone or a backup; else `aimemory doctor --deep "
+            "--fix` keeps what is whole of it.",
         )  # fmt: skip
     _compare_with_head(data, blobs, findings)
 

@@ -36,11 +36,6 @@ def problems(daemon):
     return "\n".join(daemon.status()["problems"])
 
 
-def problems_now(daemon):
-    """Without what a task once failed at, which is told with its time for two minutes."""
-    return "\n".join(what for what in daemon.status()["problems"] if not what.startswith("Task committer failed at "))
-
-
 def doctor(daemon, *arguments):
     done = daemon.cli("doctor", "--json", "--no-test", *arguments)
     found = {one["check"]: one for one in json.loads(done.stdout)["findings"]}
@@ -99,6 +94,47 @@ def test_a_repository_that_is_broken_stops_nothing_and_is_mended_on_request(ledg
     ledger.check()
 
 
+def flip_in_a_file(wiki, oid):
+    path = wiki / ".git/objects" / oid[:2] / oid[2:]
+    flip(path, path.stat().st_size // 2)
+
+
+def flip_in_a_pack(wiki, oid):
+    git(wiki, "repack", "-adq")
+    (idx,) = (wiki / ".git/objects/pack").glob("*.idx")
+    line = next(line for line in git(wiki, "verify-pack", "-v", str(idx)).splitlines() if line.startswith(oid))
+    flip(idx.with_suffix(".pack"), int(line.split()[4]) + int(line.split()[3]) // 2)
+
+
+def flip(path, offset):
+    path.chmod(0o600)
+    content = bytearray(path.read_bytes())
+    content[offset] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.promise("P12.321")
+@pytest.mark.parametrize("harm", [flip_in_a_file, flip_in_a_pack], ids=lambda harm: harm.__name__)
+def test_a_flipped_byte_in_an_old_version_is_found_by_a_deep_look_and_mended_on_request(ledger, path, harm):
+    daemon, wiki = ledger.daemon, ledger.daemon.data.wiki
+    assert doctor(daemon, "--deep")[0]["stores.wiki"]["level"] == "ok"
+    commits = git(wiki, "log", "--format=%H", "--", path).split()
+    harm(wiki, git(wiki, "rev-parse", f"{commits[-1]}:{path}").strip())
+
+    assert doctor(daemon)[0]["stores.wiki"]["level"] == "ok", "the next commit can be made"
+    found, _ = doctor(daemon, "--deep")
+    assert found["stores.wiki"]["level"] == "warning" and "Older versions" in found["stores.wiki"]["said"]
+    told = [
+        one for one in json.loads(daemon.cli("verify", "--quick", "--json").stdout)["findings"] if one["part"] == "git"
+    ]
+    assert any(one["level"] == "damage" and "doctor --deep --fix" in one["do"] for one in told)
+
+    found, said = doctor(daemon, "--deep", "--fix")
+    assert found["stores.wiki"]["level"] == "ok" and "set aside whole" in said
+    assert "second text" in git(wiki, "show", f"HEAD:{path}")
+    ledger.check()
+
+
 @pytest.mark.promise("P9.105")
 def test_a_daemon_that_starts_on_a_broken_repository_names_it_although_nothing_waits(ledger, path):
     daemon, wiki = ledger.daemon, ledger.daemon.data.wiki
@@ -125,7 +161,7 @@ def test_a_lock_on_the_index_is_respected_while_it_is_fresh_and_named_and_a_left
     assert "committed all the same" in git(wiki, "show", f"HEAD:{written}") and lock.exists()
     old = time.time() - 4000
     os.utime(lock, (old, old))
-    daemon.wait(lambda: not lock.exists() and str(lock) not in problems_now(daemon), "it is cleared")
+    daemon.wait(lambda: not lock.exists() and str(lock) not in problems(daemon), "it is cleared")
     ledger.check()
 
 

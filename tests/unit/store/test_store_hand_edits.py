@@ -4,17 +4,21 @@ import asyncio
 import errno
 import shutil
 import threading
+import time
+from dataclasses import replace
 
 import pytest
 from inside import memory
 
 from aimemory import points
 from aimemory.daemon.reindex import reindex
-from aimemory.errors import Conflict, Unavailable
+from aimemory.errors import Conflict, NotFound, Unavailable
 from aimemory.index.read import Statement
 from aimemory.model.answers import Caller
 from aimemory.privacy import sanitize
 from aimemory.store import handedits as handedits_module
+from aimemory.store.cutoff import take_back_cut_off
+from aimemory.wiki.files import WikiFiles
 
 pytestmark = pytest.mark.anyio
 
@@ -140,6 +144,62 @@ async def test_what_is_refused_at_the_last_instant_is_in_no_history(tmp_path, mo
         for table, found in rows.items():
             assert await parts.reader.read(_rows(table)) == found
         assert await versions() == [("changed", True, False), *before]
+
+
+@pytest.mark.promise("P9.321")
+@pytest.mark.parametrize("op", ["write", "create", "delete"])
+async def test_what_a_crash_cut_off_behind_its_line_is_in_no_history(tmp_path, op):
+    """A kill between the line of a page and its file leaves the line as the journal's last, and the disk as it was."""
+
+    async def history(parts):
+        shown = await parts.memory.repair.history(page=path, caller=Caller())
+        return [(one.what, one.by_hand, one.version) for one in shown.changes]
+
+    async with memory(tmp_path) as (parts, clock):
+        clock.ns = time.time_ns()
+        made = await page(parts, "Alpha")
+        path = made.path if op != "create" else made.path.replace("alpha", "beta")
+        before = None if op == "create" else await history(parts)
+        line = parts.pages._line(op.replace("create", "write"), path, None if op == "delete" else "c" * 16, parts.actor)
+        clock.ns = time.time_ns() + 10**9
+        await parts.writer.record(replace(line, at_ns=clock.ns))
+
+    async def start():
+        async with memory(tmp_path) as (parts, _):
+            await parts.projector.reached(parts.journal.last_seq)
+            took_back = await take_back_cut_off(
+                parts.journal.ended_with, files=WikiFiles(parts.config.data.wiki), reader=parts.reader,
+                writer=parts.writer, projector=parts.projector, clock=parts.clock, actor=parts.actor,
+            )  # fmt: skip
+            await parts.pages.hand_edits.take_stock()
+            if op == "create":
+                with pytest.raises(NotFound):
+                    await history(parts)
+            else:
+                assert await history(parts) == before
+            return took_back
+
+    assert await start()
+    assert not await start(), "once is enough"
+
+
+@pytest.mark.promise("P9.321")
+async def test_a_write_that_came_to_the_disk_stays_in_history_whatever_became_of_it_while_nothing_ran(tmp_path):
+    """Permitted twin: the last line's version lies there, or somebody has changed or removed it since."""
+    async with memory(tmp_path) as (parts, clock):
+        clock.ns = time.time_ns() - 10**9
+        first = await page(parts, "Alpha")
+        _, version = await parts.pages.read(first.path)
+        await page(parts, "Alpha", body="Second.", path=first.path, version=version)
+        file = parts.config.data.wiki / first.path
+    for change in (lambda: None, lambda: file.write_text("Typed.\n"), file.unlink):
+        change()
+        async with memory(tmp_path) as (parts, _):
+            await parts.projector.reached(parts.journal.last_seq)
+            assert not await take_back_cut_off(
+                parts.journal.ended_with, files=WikiFiles(parts.config.data.wiki), reader=parts.reader,
+                writer=parts.writer, projector=parts.projector, clock=parts.clock, actor=parts.actor,
+            )  # fmt: skip
 
 
 def _rows(table):

@@ -13,6 +13,7 @@ import pytest
 import aimemory
 from aimemory.errors import Damaged, Unavailable, UserError
 from aimemory.wiki.gitobjects import ObjectSync
+from aimemory.wiki.locks import LEFT_OVER_NAME_S
 from aimemory.wiki.names import slug
 from aimemory.wiki.repo import WikiRepo
 
@@ -433,6 +434,44 @@ def test_a_branch_lock_left_by_a_crash_is_cleared_when_it_is_old(put: Put, repo:
     os.utime(lock, (1, 1))
     assert put({B: b"two"})
     assert not lock.exists()
+
+
+@pytest.mark.promise("P9.320")
+def test_a_name_lock_is_cleared_within_seconds_unless_a_git_works_here_or_somebody_has_it_open(
+    put: Put, repo: WikiRepo
+) -> None:
+    put({A: b"one"})
+    git_dir = repo.root / ".git"
+    locks = [git_dir / name for name in ("refs/heads/main.lock", "HEAD.lock", "packed-refs.lock")]
+
+    def leave(seconds: float = LEFT_OVER_NAME_S + 1) -> None:
+        for lock in locks:
+            lock.write_text("")
+            stamp = lock.stat().st_mtime - seconds
+            os.utime(lock, (stamp, stamp))
+
+    def refused(text: bytes) -> bool:
+        try:
+            return put({B: text}) is None
+        except Unavailable:
+            return True
+
+    here = ["git", "-c", "alias.wait=!cat", "wait"]
+    away = ["git", f"--git-dir={git_dir}", *here[1:]]
+    for command, folder in ((here, repo.root / "a"), (away, repo.root.parent)):
+        folder.mkdir(exist_ok=True)
+        with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=folder) as running:  # it ends with its input
+            leave()
+            assert refused(b"git runs") and locks[0].exists()
+            running.communicate()
+    with locks[0].open("rb"):  # as a program does that uses a library
+        leave()
+        assert refused(b"it is open") and locks[0].exists()
+    leave(seconds=0)
+    assert refused(b"it is fresh") and locks[0].exists()
+    leave()
+    assert put({B: b"left over"})
+    assert not any(lock.exists() for lock in locks)
 
 
 # -- what HEAD holds -------------------------------------------------------------------------------------------------
