@@ -260,7 +260,11 @@ def test_what_is_around_a_page_is_told_with_why_and_bounded(daemon, shop, agent)
         mine: ["links to this page"], twin: ["tagged ferry like this page"],
     }  # fmt: skip
     deep = daemon.get("/api/v1/page/related", page=hub["path"], depth=2)["pages"]
-    assert [(one["path"], one["distance"]) for one in deep if one["path"] == far["path"]] == [(far["path"], 2)]
+    steps = {one["path"]: one["distance"] for one in deep}
+    assert len(steps) == len(deep) and hub["path"] not in steps, "each once, and not the page itself"
+    assert {path: steps[path] for path in (mine, twin, far["path"])} == {mine: 1, twin: 1, far["path"]: 2}
+    first = daemon.get("/api/v1/page/related", page=hub["path"], depth=2, limit=1)
+    assert [one["path"] for one in first["pages"]] == [mine] and first["total"] == len(deep)
     assert next(one for one in deep if one["path"] == far["path"])["why"] == [f"links to {mine}"]
 
     around = daemon.get("/api/v1/page/related", page=mine, events=5)
