@@ -34,6 +34,8 @@ def used(daemon):
 
 @pytest.mark.promise("P12.34")
 def test_where_all_is_well_nothing_is_said(used):
+    (used.home / ".claude").mkdir()
+    assert used.cli("connect", "claude-code", "--apply").returncode == 0
     code, findings = doctor(used)
 
     assert code == 0 and bad(findings) == set()

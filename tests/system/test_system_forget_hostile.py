@@ -110,6 +110,13 @@ def test_what_a_kill_leaves_goes_too_and_is_nobodys_hand_edit(pointed, tmp_path)
     daemon.arm("backup.written")
     daemon.command_dies("backup", "make")
     assert list(daemon.data.backups.iterdir())
+    daemon.arm("file.temp-synced")  # what was decided is not decided yet, so nothing is to be finished
+    with pytest.raises((OSError, IndexError, ValueError)):
+        forget(daemon, "text", word, history=True)
+    daemon.dies()
+    assert list(daemon.data.private.glob(".aimemory-tmp-*")) and not daemon.data.purge_pending.exists()
+    daemon.start()
+    assert not list(daemon.data.private.glob(".aimemory-tmp-*"))
     daemon.arm("file.temp-synced", nth=2)  # what was decided is written once more, with the begun line's number
     with pytest.raises((OSError, IndexError, ValueError)):
         forget(daemon, "text", word, history=True)
