@@ -7,6 +7,7 @@
     │   └── Forbidden      a foreign Host or Origin; `Unauthorized` without a token            exit 2,  HTTP 403, 401
     ├── Conflict           someone else was first: the page changed on disk                    exit 3,  HTTP 409
     ├── Unavailable        later may work: daemon down, queue full, index rebuilding           exit 75, HTTP 503
+    │   ├── Unanswered     a directory that hangs; what happens in others isn't concerned      exit 75, HTTP 503
     │   └── Busy           the queue is full; `retry_after_s` says when to come back           exit 75, HTTP 429
     └── Damaged            data is not what we wrote; names the file and the repair            exit 1,  HTTP 500
 
@@ -64,6 +65,10 @@ class Conflict(AimemoryError):
 class Unavailable(AimemoryError):
     exit_code = 75
     http_status = 503
+
+
+class Unanswered(Unavailable):
+    pass
 
 
 class Busy(Unavailable):

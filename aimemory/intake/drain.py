@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aimemory import points
-from aimemory.errors import Damaged, Unavailable, UserError
+from aimemory.errors import Damaged, Unanswered, Unavailable, UserError
 from aimemory.intake.decide import Intake
 from aimemory.intake.rejects import Rejects
 from aimemory.model.event import Delivery
@@ -24,6 +24,7 @@ _AT_ONCE = 2000
 _REFUSALS = 5
 """So many in one go mean that nothing can be stored just now."""
 _REFUSED_S = 5.0
+_SILENT_S = 30.0
 _UNREAD_S = 60.0
 _UNREAD_AT_ONCE = 100
 
@@ -61,6 +62,7 @@ class Drain:
     async def _drain(self, pulse: Pulse | None) -> int:
         settled = 0
         refused: list[Unavailable] = []
+        silent: set[str | None] = set()
         for name in self._chosen(await asyncio.to_thread(self._names)):
             path = self._spool / name
             try:
@@ -73,8 +75,15 @@ class Drain:
             except Damaged:
                 await self._set_aside(path)
                 continue
+            if entry.cwd is not None and entry.cwd in silent:
+                self._stays(name, _SILENT_S, None)
+                continue
             try:
                 await self._take(entry)
+            except Unanswered:  # its directory hangs: that says nothing of the others
+                self._stays(name, _SILENT_S, None)
+                silent.add(entry.cwd)
+                continue
             except Unavailable as error:  # this one can't be filed now, or none can: the others decide
                 self._stays(name, _REFUSED_S, None)
                 refused.append(error)

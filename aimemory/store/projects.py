@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from aimemory.errors import AimemoryError, Conflict, NotFound, Unavailable, UserError
+from aimemory.errors import AimemoryError, Conflict, NotFound, Unanswered, Unavailable, UserError
 from aimemory.index.events import session as session_row
 from aimemory.model.ids import ProjectId, SessionId, page_version
 from aimemory.model.protocols import Clock, rfc3339_local
@@ -36,7 +36,8 @@ from aimemory.wiki.frontmatter import edit_field, render
 
 _SESSIONS = 5000
 _ELSEWHERE = 500
-_THREADS = 4
+_THREADS = 32
+"""Made as they are needed; each directory that hangs keeps one."""
 _RESOLVE_S = 3.0
 _RULES_FRESH_NS = 2_000_000_000
 _NO_BOUNDS = Bounds()
@@ -77,6 +78,7 @@ class Projects:
         self._elsewhere: OrderedDict[str, tuple[Bounds, int]] = OrderedDict()
         self._sessions: OrderedDict[SessionId, _Kept] = OrderedDict()
         self._lock = asyncio.Lock()
+        self._hanging: set[str] = set()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="resolver")
         self.problems: dict[str, tuple[str, ...]] = {}
         self.places = Places()
@@ -171,19 +173,26 @@ class Projects:
         return time.monotonic_ns() - kept.checked_ns < _RULES_FRESH_NS
 
     async def _resolve(self, where: str) -> Resolution:
-        return await self.aside(lambda: _without_secrets(self._resolver.resolve(where)))
+        return await self.aside(lambda: _without_secrets(self._resolver.resolve(where)), where)
 
-    async def aside(self, look: Callable[[], T]) -> T:
+    async def aside(self, look: Callable[[], T], where: str | None = None) -> T:
         """Look at an event's directory in threads of our own, and not for long: it may lie on a share that hangs.
 
-        Raises Unavailable when it can't be had: without its rules the event must not be stored.
+        where: the directory; while a look at it hangs, no other is begun.
+        Raises Unanswered when it can't be had: without its rules the event must not be stored.
         """
-        loop = asyncio.get_running_loop()
+        said = f"The directory of this event did not answer within {_RESOLVE_S:.0f} s."
+        if where in self._hanging:
+            raise Unanswered(said)
+        looking = self._threads.submit(look)
         try:
             async with asyncio.timeout(_RESOLVE_S):
-                return await loop.run_in_executor(self._threads, look)
+                return await asyncio.wrap_future(looking)
         except TimeoutError:
-            raise Unavailable(f"The directory of this event did not answer within {_RESOLVE_S:.0f} s.") from None
+            if where is not None and not looking.cancelled():
+                self._hanging.add(where)
+                looking.add_done_callback(lambda _: self._hanging.discard(where))
+            raise Unanswered(said) from None
 
     async def _decide(
         self, session: SessionId | None, kept: _Kept | None, resolution: Resolution | None, where: str | None

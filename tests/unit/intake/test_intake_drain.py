@@ -1,6 +1,8 @@
 """What lies in the spool and can't be read, or is no event: it keeps nothing back, costs little, and is named."""
 
+import asyncio
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,15 +16,16 @@ from aimemory.intake import drain as drain_module
 from aimemory.intake import rejects as rejects_module
 from aimemory.journal.replay import replay
 from aimemory.model.spool import MAX_FILE_BYTES, SpoolFile, file_name, serialise
+from aimemory.store import projects as projects_module
 
 pytestmark = pytest.mark.anyio
 
 
-def put(folder, number, content=None):
+def put(folder, number, content=None, cwd=None):
     """A file of the spool, an event unless other content is given."""
     path = folder / file_name(10**18 + number, number, "other", "0a0b0c0d")
     body = {"session_id": "s", "text": f"event {number}"}
-    entry = SpoolFile(harness="generic", event="note", at_ns=10**18 + number, pid=number, cwd=None, body=body)
+    entry = SpoolFile(harness="generic", event="note", at_ns=10**18 + number, pid=number, cwd=cwd, body=body)
     path.write_bytes(serialise(entry) if content is None else content)
     return path
 
@@ -164,6 +167,40 @@ async def test_events_that_are_refused_again_and_again_keep_no_other_back(tmp_pa
 
         assert await parts.drain.drain() == 1
         assert len(spooled(parts)) == drain_module._REFUSALS and parts.drain.state()["unread"]["files"] == 0
+
+
+@pytest.mark.promise("P2.320")
+async def test_directories_that_hang_cost_one_look_each_and_keep_no_event_of_another_back(tmp_path, monkeypatch):
+    """More of them than once made up the whole pool of threads, with more events than once made the drain give up."""
+    async with memory(tmp_path) as (parts, _):
+        monkeypatch.setattr(projects_module, "_RESOLVE_S", 0.2)
+        resolver, answers, looked = parts.projects._resolver, threading.Event(), []
+        resolve = resolver.resolve
+
+        def hang(cwd, explicit=None):
+            if cwd and cwd.startswith("/share/"):
+                looked.append(cwd)
+                answers.wait(60)
+            return resolve(cwd, explicit)
+
+        monkeypatch.setattr(resolver, "resolve", hang)
+        spool = parts.config.data.spool
+        for number in range(40):
+            put(spool, number, cwd=f"/share/{number % 8}")
+        put(spool, 5000, cwd="/srv/app")
+        try:
+            assert await parts.drain.drain() == 1, "the one of another directory, and nothing is raised"
+            parts.drain.try_all_again()
+            assert await parts.drain.drain() == 0 and len(looked) == 8, "a look that hangs is not begun twice"
+        finally:
+            answers.set()
+        monkeypatch.setattr(projects_module, "_RESOLVE_S", 60.0)
+        async with asyncio.timeout(60):
+            while parts.projects._hanging:
+                await asyncio.sleep(0.01)
+        parts.drain.try_all_again()
+        await parts.drain.drain()
+        assert spooled(parts) == set()
 
 
 def _lines(parts):
