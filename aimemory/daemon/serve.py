@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
 
 from aimemory import __version__, datadir
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _OPEN_REQUESTS_S = 1.5
 _AGAIN_S = 5.0
+_STOP_S = 4.5
 _QUICK_TAIL = 20_000
 """So many lines that the index doesn't show yet are read before the first answer: some 0.2 s."""
 
@@ -202,6 +204,7 @@ def _announce(parts: Parts, sockets: list[socket.socket]) -> None:
 async def _stop(parts: Parts, supervisor: Supervisor, listener: Listener) -> None:
     """Everything acknowledged is on disk and, where that is quick, in index and git. Ends within five seconds."""
     log.info("stopping")
+    _end_anyway(_STOP_S, 1 if supervisor.failed else 0)
     await listener.close(_OPEN_REQUESTS_S)
     if not parts.config.activated:
         parts.config.data.socket.unlink(missing_ok=True)
@@ -221,6 +224,20 @@ async def _stop(parts: Parts, supervisor: Supervisor, listener: Listener) -> Non
     await parts.committer.close()
     await asyncio.to_thread(parts.worker.close)
     log.info("stopped")
+
+
+def _end_anyway(after_s: float, code: int) -> None:
+    """End this process after that time, whatever its threads are at then: packing git's objects, a look at a directory
+    that doesn't answer. No less than after a kill is on disk, since what was acknowledged is durable."""
+
+    def end() -> None:
+        names = ", ".join(sorted(thread.name for thread in threading.enumerate() if not thread.daemon))
+        log.warning("cut off at the stop", extra={"threads": names})
+        os._exit(code)
+
+    timer = threading.Timer(after_s, end)
+    timer.daemon = True
+    timer.start()
 
 
 def _write_privacy_settings(config: Config) -> None:

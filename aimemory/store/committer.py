@@ -28,6 +28,7 @@ EDITED_BY_HAND, DELETED_BY_HAND = "Edit by hand", "Delete by hand"
 _GROUP_S = 1.0
 _RETRY_S = 5.0
 _PAUSES, _PAUSE_S = 8, 0.25
+_COMPARED = 500
 _BEHIND_NS = 3_000_000_000
 
 
@@ -207,8 +208,16 @@ class Committer:
             )
 
     async def differing(self, paths: Sequence[str]) -> list[str]:
-        """Which of these pages HEAD lacks or has with other content."""
-        return list(await self._in_thread(lambda: self._open_repo().differing(paths)))
+        """Which of these pages HEAD lacks or has with other content. Some at a time, so that neither a commit nor a
+        stop waits until all of them have been read."""
+        found: list[str] = []
+        for start in range(0, len(paths), _COMPARED):
+            part = paths[start : start + _COMPARED]
+            found += await self._in_thread(partial(self._differing, part))
+        return found
+
+    def _differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        return self._open_repo().differing(paths)
 
     async def tracked(self) -> list[str]:
         """All pages that HEAD holds."""

@@ -4,6 +4,7 @@ The hash of the last recorded write tells a person's edit from ours.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -97,7 +98,9 @@ class HandEdits:
                 return self.last
             asked = self._asked  # what is about to begin sees whatever any of these callers saw
             known = await self._reader.read(walk_rows())
-            found = await asyncio.to_thread(lambda: scan(self._files.root, {row[0]: Stat(*row[1:]) for row in known}))
+            found = await _until_cancelled(
+                lambda given_up: scan(self._files.root, {row[0]: Stat(*row[1:]) for row in known}, given_up)
+            )
             self.last = Reconciled(
                 problem=found.problem, emptied=found.suspicious, nameless=found.nameless, others=found.others
             )
@@ -164,7 +167,7 @@ class HandEdits:
         """What happened to these files, and the versions that are known of them."""
         known = await self._reader.read(stats_of(list(paths)))
         stats = {path: Stat(s.mtime_ns, s.size) for path, s in known.items()}
-        found = await asyncio.to_thread(look, self._files.root, paths, stats)
+        found = await _until_cancelled(lambda given_up: look(self._files.root, paths, stats, given_up))
         return found, {path: row.version for path, row in known.items()}
 
     async def _take(self, found: Changes, versions: Mapping[str, Version]) -> int:
@@ -302,6 +305,15 @@ class HandEdits:
             return self._files.version(path)
         except (OSError, UserError, Unavailable):
             return None
+
+
+async def _until_cancelled(walk: Callable[[Callable[[], bool]], Changes]) -> Changes:
+    """Have a thread walk, which is told when nobody waits any more: a stop must not take as long as a walk does."""
+    given_up = threading.Event()
+    try:
+        return await asyncio.to_thread(walk, given_up.is_set)
+    finally:
+        given_up.set()
 
 
 def _ignore(path: str, raw: bytes) -> None:

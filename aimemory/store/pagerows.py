@@ -110,8 +110,12 @@ def take_pages(files: WikiFiles, key: bytes) -> Callable[[sqlite3.Connection, Ca
     """
 
     def fill(db: sqlite3.Connection, progress: Callable[[str, int], None]) -> None:
+        def given_up() -> bool:
+            progress("pages", 0)  # raises when the rebuild is given up
+            return False
+
         folders = known_folders(files)
-        found = scan(files.root, {}).added
+        found = scan(files.root, {}, given_up).added
         forgotten = Forgotten(key)
         for data in stored_purges(db):
             forgotten.take(data)

@@ -6,7 +6,7 @@ has staged stays: an entry is ours to move only if it is a version of the page t
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pygit2
@@ -68,8 +68,9 @@ def edit_index(repo: pygit2.Repository, edit: Callable[[pygit2.Index], bool]) ->
 
 def _update(index: pygit2.Index, head: pygit2.Commit, worktree: Path, paths: Iterable[str] | None) -> bool:
     """Whether anything was changed."""
-    if paths is None:
-        paths = {entry.path for entry in index}.union(_tree_paths(head.tree))
+    if paths is None:  # told by libgit2 at once: asking for each of 100,000 paths took seconds at every start
+        deltas = head.tree.diff_to_index(index).deltas
+        paths = {file.path for delta in deltas for file in (delta.old_file, delta.new_file)}
     missing, behind = [], {}
     unmerged = {side.path for sides in index.conflicts or () for side in sides if side is not None}
     for path in set(paths) - unmerged:  # a conflict of somebody's git is his to resolve
@@ -122,14 +123,3 @@ def _blob(tree: pygit2.Tree, path: str) -> pygit2.Object | None:
     except KeyError:
         return None
     return None if isinstance(found, pygit2.Tree) else found
-
-
-def _tree_paths(tree: pygit2.Tree) -> Iterator[str]:
-    folders = [("", tree)]
-    while folders:
-        prefix, folder = folders.pop()
-        for entry in folder:
-            if isinstance(entry, pygit2.Tree):
-                folders.append((f"{prefix}{entry.name}/", entry))
-            else:
-                yield prefix + str(entry.name)

@@ -7,11 +7,12 @@ to the caller.
 import os
 import stat
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aimemory.datadir import TEMP_PREFIX
+from aimemory.errors import Unavailable
 from aimemory.privacy import sanitize
 from aimemory.wiki.names import PAGE_SUFFIX, is_ours_ignored, unusable
 
@@ -63,14 +64,15 @@ def stat_of(found: os.stat_result, now_ns: int) -> Stat:
     return Stat(found.st_mtime_ns, _RACY_SIZE if racy else found.st_size, found.st_ino)
 
 
-def scan(root: Path, known: Mapping[str, Stat]) -> Changes:
+def scan(root: Path, known: Mapping[str, Stat], given_up: Callable[[], bool] = lambda: False) -> Changes:
     """Compare the tree below `root` with what is known of it; paths are relative, with `/`, as the disk spells them.
 
     Links, hidden, temporary, backup and conflict names are skipped; temporary files of ours that a crash left more
     than an hour ago are removed. Pages in a folder that can't be read count as unchanged, whatever keeps it closed.
+    given_up: asked before each folder, whether nobody waits for the walk any more. Raises Unavailable then.
     """
     walk = _Walk(known, time.time_ns())
-    walk.run(str(root))
+    walk.run(str(root), given_up)
     unreadable = tuple(dict.fromkeys(walk.unreadable))
     nameless = tuple(sorted(map(_shown, walk.nameless)))
     gone = [path for path in known if path not in walk.seen]
@@ -87,13 +89,16 @@ def scan(root: Path, known: Mapping[str, Stat]) -> Changes:
     return Changes(walk.added, walk.changed, removed, walk.ignored, suspicious, problem, nameless, others)
 
 
-def look(root: Path, paths: Iterable[str], known: Mapping[str, Stat]) -> Changes:
+def look(
+    root: Path, paths: Iterable[str], known: Mapping[str, Stat], given_up: Callable[[], bool] = lambda: False
+) -> Changes:
     """As `scan`, for these paths alone: what a watcher's hints come to. suspicious: a page is gone with its folder, so
     the tree may be; `removed` names it all the same."""
     walk = _Walk(known, time.time_ns())
     removed: list[str] = []
     suspicious = False
     for path in paths:
+        _go_on(given_up)
         folder, _, name = path.rpartition("/")
         try:
             found = (root / path).lstat()
@@ -111,6 +116,11 @@ def look(root: Path, paths: Iterable[str], known: Mapping[str, Stat]) -> Changes
     return Changes(walk.added, walk.changed, tuple(removed), suspicious=suspicious)
 
 
+def _go_on(given_up: Callable[[], bool]) -> None:
+    if given_up():
+        raise Unavailable("Nobody waits for the walk any more.")
+
+
 class _Walk:
     def __init__(self, known: Mapping[str, Stat], now_ns: int) -> None:
         self._known = known
@@ -123,9 +133,10 @@ class _Walk:
         self.others: list[str] = []
         self.ignored = 0
 
-    def run(self, root: str) -> None:
+    def run(self, root: str, given_up: Callable[[], bool]) -> None:
         folders = [(root, "")]
         while folders:
+            _go_on(given_up)
             folder, prefix = folders.pop()
             try:
                 with os.scandir(folder) as entries:

@@ -386,3 +386,33 @@ def test_an_unknown_path_is_answered_in_the_same_shape_as_every_error(daemon):
 
     assert status == 404
     assert json.loads(body)["error"]["type"] == "NotFound"
+
+
+HANGS = """
+import pathlib, threading
+import aimemory.daemon.jobs as jobs
+def measure(*given):
+    pathlib.Path({reached!r}).touch()
+    threading.Event().wait()
+jobs.measure = measure
+from aimemory.__main__ import main
+main()
+"""
+"""The program with a thread that never ends, as on a share that went away."""
+
+
+@pytest.mark.promise("P11.340")
+def test_a_stop_ends_though_a_thread_hangs_and_keeps_what_was_acknowledged(idle, tmp_path):
+    reached = tmp_path / "reached"
+    ours, idle.program = idle.program, [sys.executable, "-I", "-c", HANGS.format(reached=str(reached))]
+    idle.start()
+    idle.wait(reached.exists, "a thread hangs")
+    assert idle.event("generic", "prompt", {"session_id": "s", "prompt": "water the pelargonium"})[0] == 202
+
+    idle.stop()  # waits for the process with a bound, and raises
+
+    idle.program = ours
+    assert "cut off at the stop" in idle.data.log_file.read_text()
+    assert any("pelargonium" in json.dumps(line) for line in idle.lines("observation"))
+    idle.start()
+    assert any("pelargonium" in hit["snippet"] for hit in idle.search("pelargonium"))

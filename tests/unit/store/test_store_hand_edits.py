@@ -32,8 +32,8 @@ class Walk:
         self.begun, self.go = threading.Event(), threading.Event()
         real = handedits_module.scan
 
-        def scan(root, known):
-            found = real(root, known)
+        def scan(root, known, given_up):
+            found = real(root, known, given_up)
             self.begun.set()
             assert self.go.wait(LIMIT_S)
             return found
@@ -221,3 +221,23 @@ async def test_a_page_that_is_gone_with_its_folder_is_left_to_the_walk_which_kno
         await parts.pages.hand_edits.look_at(paths[:1])
         assert await told(parts, paths[0]) == ["Add", "Delete by hand"]
         assert await told(parts, paths[1]) == ["Add"]
+
+
+@pytest.mark.promise("P11.341")
+async def test_a_cancelled_walk_tells_its_thread(tmp_path, monkeypatch):
+    begun, ended = threading.Event(), threading.Event()
+
+    def scan(root, known, given_up):
+        begun.set()
+        while not given_up():
+            ended.wait(0.01)
+        ended.set()
+
+    async with memory(tmp_path) as (parts, _):
+        monkeypatch.setattr(handedits_module, "scan", scan)
+        walking = asyncio.create_task(parts.pages.hand_edits.reconcile())
+        assert await asyncio.to_thread(begun.wait, LIMIT_S)
+
+        walking.cancel()
+
+        assert await asyncio.to_thread(ended.wait, LIMIT_S)

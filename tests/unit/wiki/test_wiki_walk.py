@@ -9,6 +9,7 @@ import pytest
 from unprivileged import bound_by_modes
 
 from aimemory.datadir import TEMP_PREFIX
+from aimemory.errors import Unavailable
 from aimemory.wiki.walk import Stat, look, scan
 
 
@@ -157,3 +158,21 @@ def test_pages_in_an_unreadable_folder_count_as_unchanged(tmp_path: Path) -> Non
         file.parent.chmod(0o700)
     assert found.removed == ("gone.md",)
     assert found.problem is not None and "closed" in found.problem
+
+
+@pytest.mark.promise("P11.341")
+@pytest.mark.parametrize("look_at", [scan, lambda root, before, given_up: look(root, list(before), before, given_up)])
+def test_a_walk_that_nobody_waits_for_ends_before_its_end(tmp_path, look_at):
+    for number in range(20):
+        (tmp_path / f"f{number}").mkdir()
+        (tmp_path / f"f{number}" / "page.md").write_text("text")
+    before = scan(tmp_path, {}).added
+    asked = []
+
+    def given_up():
+        asked.append(True)
+        return len(asked) > 3
+
+    with pytest.raises(Unavailable):
+        look_at(tmp_path, before, given_up)
+    assert len(asked) == 4
