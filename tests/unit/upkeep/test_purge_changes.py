@@ -81,6 +81,16 @@ def test_what_is_forgotten_takes_no_other_files_along():
     assert change.other("spool/rejects/rejects.jsonl", b'{"body":"{\\"session_id\\": \\"s1\\"}"}\n' + kept) == kept
 
 
+@pytest.mark.promise("P10.141")
+def test_a_line_of_another_session_that_names_the_forgotten_one_stays():
+    change = Removal(sessions=frozenset(["0123456789ab"]))
+
+    for kind in ("observation", "done", "brief"):
+        other = line(kind, session="ba9876543210", text="as in 0123456789ab")
+        assert change.line(other) is other.data
+        assert change.line(line(kind, session="0123456789ab", text="x")) is None
+
+
 @pytest.mark.promise("P10.231")
 def test_where_a_forgotten_page_was_moved_from_and_to_goes_from_the_line_that_moved_others_too():
     change = Removal(paths=frozenset(["default/a/notes/o.md"]))
