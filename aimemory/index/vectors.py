@@ -224,9 +224,8 @@ def vectors_of(
 ) -> dict[str, tuple[str, bytes]]:
     """By path: the version of the page that they were made of, and the vectors; of this model and generation only."""
     found = db.execute(
-        """select path, version, vectors from vector
-        where path in (select value from json_each(?)) and (provider, model, dimension) = (?, ?, ?)
-          and generation = ?""",
+        """select v.path, version, vectors from json_each(?) j cross join vector v on v.path = j.value
+        where (provider, model, dimension) = (?, ?, ?) and +generation = ?""",  # by path, not by generation
         (_dumps(paths), *model, generation),
     )
     return {path: (version, vectors) for path, version, vectors in found}

@@ -81,6 +81,17 @@ def test_a_half_made_file_of_survivors_leaves_the_old_one(path):
     assert names(path) == ["a.md"]
 
 
+def test_thirty_pages_are_read_and_not_the_whole_file(path):
+    with closing(open_vectors(path)) as db:
+        file.put(db, [row(f"p{number}.md") for number in range(3000)])
+        steps = []
+        db.set_progress_handler(lambda: steps.append(1), 100)
+        found = file.vectors_of(db, [f"p{number}.md" for number in range(30)], MODEL, 1)
+        db.set_progress_handler(None, 0)
+
+    assert len(found) == 30 and len(steps) < 100
+
+
 def test_a_reader_cant_write(path):
     open_vectors(path).close()
     with closing(file.open_vectors_reader(path)) as db, pytest.raises(sqlite3.OperationalError):
