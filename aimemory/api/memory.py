@@ -28,6 +28,7 @@ from aimemory.errors import Damaged, NotFound, Unavailable, UserError
 from aimemory.index.events import SessionRow, counts, recent_observations, sessions, unclosed_sessions
 from aimemory.index.links import paths_of_names
 from aimemory.index.pages import PageInfo, newest_pages, page, pages_called, pages_titled, pages_with_id
+from aimemory.index.search import files_of
 from aimemory.model.answers import Caller, Found, Recent, RecentItem, Written
 from aimemory.model.ids import PageId, SessionId, Version, digest
 from aimemory.model.links import file_name
@@ -56,6 +57,7 @@ EVERYWHERE = "*"
 _FOLDERS = {kind: f"{kind}s" for kind in WRITABLE_KINDS}
 _MAX_BODY_CHARS = 512 * 1024
 _MAX_QUERY_BYTES = 40_000
+_FILES = 8
 _MAX_RECENT = 100
 _NAMED = 20
 _TITLE_CHARS = 120
@@ -154,10 +156,18 @@ class Memory:
         )  # fmt: skip
         text = sanitize(query, cap_bytes=_MAX_QUERY_BYTES)
         meaning = await self._vectors.meaning(text)
-        asked = Request(text.value, scope, limit_of(limit), cursor, self._clock.now_ns(), fold, meaning)
+        files = await self._files_at_work(caller)
+        asked = Request(text.value, scope, limit_of(limit), cursor, self._clock.now_ns(), fold, meaning, files)
         answer = await self._reader.read(search(asked))
         hits = tuple(replace(hit, project=self._projects.name_of(hit.project)) for hit in answer.hits)
         return Found(replace(answer, hits=hits), where.name, where.how, answer.cursor)
+
+    async def _files_at_work(self, caller: Caller) -> tuple[str, ...]:
+        """The files that the caller's session read or wrote last; none for a caller that is no agent's."""
+        if caller.harness is None:
+            return ()
+        row = (await self._callers.find(caller)).row
+        return tuple(await self._reader.read(files_of(row.id, _FILES))) if row else ()
 
     def _in_workspace(self, workspace: str) -> tuple[str, ...]:
         """The projects of a workspace with what holds for all of them. Raises UserError when there is none of it."""

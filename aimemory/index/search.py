@@ -170,6 +170,25 @@ def in_scope(table: Table, rows: Sequence[int], scope: Scope) -> Plan[list[int]]
     return [row for (row,) in found]
 
 
+def files_of(session: str, limit: int) -> Plan[list[str]]:
+    """The files that the last events of a session read or wrote, the latest first, relative to its directory."""
+    rows = yield Statement(
+        """select coalesce(data->'files_written', data->'files_read'), cwd from (
+            select data, cwd, at, seq from observation where session = ?1 and kind <> 'pre-tool' and text <> ''
+            order by at desc, seq desc limit ?2)
+        where data->'files_written' is not null or data->'files_read' is not null order by at desc, seq desc""",
+        (session, _LAST_EVENTS),
+    )
+    found: dict[str, None] = {}
+    for files, cwd in rows:
+        for path in json.loads(files):
+            found[str(path).removeprefix(f"{cwd}/" if cwd else "")] = None
+    return list(found)[:limit]
+
+
+_LAST_EVENTS = 40
+
+
 def newest_rows(scope: Scope, limit: int, offset: int) -> Plan[list[Found]]:
     """Pages of a scope by date, newest first: the answer to an empty query."""
     where, params = _scope_terms("page", replace(scope, harness=None, session=None))

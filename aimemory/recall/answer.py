@@ -1,7 +1,7 @@
 """One ranked answer: pages and observations merged, near-duplicates folded, in parts that a cursor joins."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aimemory.index.read import Plan
 from aimemory.index.search import (
@@ -21,7 +21,7 @@ from aimemory.recall.fusion import Fused
 from aimemory.recall.hits import Place, folded_places, hits_of, texts_of, with_rest
 from aimemory.recall.meaning import Meaning
 from aimemory.recall.outside import what_would_help
-from aimemory.recall.query import Query, loosened, parse
+from aimemory.recall.query import Query, about_files, loosened, parse
 from aimemory.recall.rank import NOTHING, Ranked, observations, pages
 
 MAX_LIMIT = 100
@@ -38,6 +38,7 @@ class Request:
 
     now_ns: the moment, for words such as `yesterday`; without it they are words like others. fold: hits that say nearly
     the same are one. meaning: of the text, where there are vectors to compare with.
+    files: at which who asks is at work.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Request:
     now_ns: int | None = None
     fold: bool = False
     meaning: Meaning | None = None
+    files: tuple[str, ...] = ()
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -66,7 +68,7 @@ def search(request: Request) -> Plan[SearchAnswer]:
     limit = max(1, min(request.limit, MAX_LIMIT))
     cursor = cursor_of(request.cursor)
     offset = cursor.offset
-    query = parse(request.text)
+    query = replace(parse(request.text), here=about_files(request.files))
     if query.is_empty:
         return (yield from _newest(request, limit, cursor))
     depth = offset + limit

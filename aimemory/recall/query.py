@@ -64,6 +64,7 @@ class Query:
     """terms: any may match, the more the better. required: all must match. excluded: none may.
 
     pairs: neighbouring words as written, as expressions: text that has them says the same thing in the same words.
+    here: an expression for the files at which who asks is at work, "" for none.
     """
 
     text: str
@@ -71,6 +72,7 @@ class Query:
     required: tuple[Term, ...] = ()
     excluded: tuple[Term, ...] = ()
     pairs: tuple[str, ...] = ()
+    here: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -164,6 +166,12 @@ def about_file(name: str) -> str | None:
     """The expression for a path or a part of one, its words in a row; None when it has none."""
     words = [fold(word) for word in WORD.findall(unicodedata.normalize("NFKC", _BROKEN.sub(" ", name)))]
     return _quote(" ".join(words[-_PHRASE_WORDS:])) if words else None
+
+
+def about_files(names: Iterable[str]) -> str:
+    """The expression for any of these files, "" for none. A name of one word, as `README`, says too little."""
+    found = (about_file(name) for name in names)
+    return " OR ".join(dict.fromkeys(one for one in found if one and " " in one))
 
 
 def any_of(terms: Iterable[Term]) -> str:

@@ -25,6 +25,8 @@ _NEAR_TERMS = 8
 _NEAR_WORDS = 12
 _COVERED_ROWS = 20_000
 _WORDS_AROUND = 2
+HERE = 0.05
+"""Part of its score that is added where a row is about the files at which who asks is at work."""
 _WEIGHED = 30
 """Of so many of the best pages it is looked up who wrote them."""
 
@@ -162,8 +164,10 @@ def _ranked(
         signals_["who"] = {row: 1.0 for row, s in standing.items() if not words.isdisjoint(s.who.lower().split())}
     fused = fuse(signals_, weights)
     wrote = (yield from supporters([f.row for f in fused[:_WEIGHED]])) if table == "page" and fused else {}
-    if wrote or any(s.is_superseded or s.said or s.is_pinned or s.kind in LASTING for s in standing.values()):
-        moved = [_moved(f, standing[f.row], wrote.get(f.row, 0)) for f in fused]
+    here = frozenset((yield from _rows_here(table, query.here)) if query.here and fused else ())
+    weighs = any(s.is_superseded or s.said or s.is_pinned or s.kind in LASTING for s in standing.values())
+    if wrote or here or weighs:
+        moved = [_moved(f, standing[f.row], wrote.get(f.row, 0), f.row in here) for f in fused]
         fused = sorted(moved, key=lambda f: (-f.score, -f.row))
     if not dates and asks_for_now(query.text):
         fused = newest_first(fused, {row: s.at_ns for row, s in standing.items()})
@@ -180,13 +184,22 @@ def _fits(dates: Dates, days: Mapping[int, date]) -> dict[int, float]:
     return out
 
 
-def _moved(fused: Fused, standing: Standing, sessions: int) -> Fused:
-    """With what the page is, what readers say of it, and half of its score where something newer took its place: shares
-    of their own."""
+def _rows_here(table: Table, files: str) -> Plan[list[int]]:
+    """Rows that are about these files."""
+    (found,) = yield from rows_of(table, [f"{{paths}} : ({files})" if table == "page" else files])
+    return found
+
+
+def _moved(fused: Fused, standing: Standing, sessions: int, is_here: bool) -> Fused:
+    """With what the page is, whether it is about the files at work, what readers say of it, and half of its score where
+    something newer took its place: shares of their own."""
     score, shares = fused.score, dict(fused.shares)
     if own := weight(standing.kind, standing.is_pinned, sessions):
         shares["authority"] = score * own
         score += shares["authority"]
+    if is_here:
+        shares["here"] = score * HERE
+        score += shares["here"]
     if part := authority(standing.said):
         shares["feedback"] = score * part
         score += shares["feedback"]

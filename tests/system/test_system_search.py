@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from living import Daemon, repository
+from living import Agent, Daemon, repository
 from queries import FINDS, NOTHING, ODD, PAGES
 from shim import Client
 
@@ -293,3 +293,25 @@ def test_a_page_that_another_replaces_stands_behind_it_and_every_copy_of_a_state
     assert "30 minutes" in daemon.cli("read", "-p", "*", "redis").stdout, "on request it is there"
     stating = {Path(hit["path"]).stem for hit in daemon.search('"expire after 30 minutes"')}
     assert stating == {"redis", "overview", "runbook"}
+
+
+@pytest.mark.promise("P12.363")
+def test_an_agent_finds_what_is_about_the_files_of_its_session_before_equals(daemon, tmp_path):
+    where = repository(tmp_path / "shop")
+    with Agent(daemon, where, "6f0b1c8e-0000-4000-8000-000000000001") as agent:
+        edit = {"file_path": str(where / "src/net/http.py"), "old_string": "a", "new_string": "b"}
+        agent.say("SessionStart", source="startup").say("UserPromptSubmit", prompt="begin")
+        agent.say("PostToolUse", tool_name="Edit", tool_input=edit, tool_response={})
+        daemon.level()
+        folder = daemon.wait(lambda: [p.parent for p in daemon.pages("*/*/*.md") if p.stem == "shop"], "a project")[0]
+        (folder / "notes").mkdir(exist_ok=True)
+        for name, file, day in (("cart", "src/cart/view.py", 9), ("net", "src/net/http.py", 1)):
+            (folder / "notes" / f"{name}.md").write_text(
+                f"---\ntitle: Timeout\nfiles: [{file}]\nupdated: 2026-11-0{day}\n---\n\nThe timeout of {name} is thirty.\n"
+            )
+        daemon.wait(lambda: len(daemon.search("timeout thirty", kind="note")) == 2, "both are found")
+
+        asked = agent.tool("memory_search", agent.session, query="timeout thirty", kind="note")
+
+    assert [Path(hit["path"]).stem for hit in daemon.search("timeout thirty", kind="note")] == ["cart", "net"]
+    assert 0 < asked.index("net.md") < asked.index("cart.md")

@@ -6,6 +6,7 @@ import pytest
 
 from aimemory.index.apply import apply_lines
 from aimemory.index.read import read
+from aimemory.index.search import Scope, files_of
 from aimemory.journal.lines import Line
 from aimemory.recall.answer import Request, search
 from aimemory.recall.authority import weight
@@ -86,3 +87,31 @@ def test_of_equal_pages_knowledge_pinned_and_kept_up_ones_come_first_and_a_bette
     store.page("best.md", "The walrus is fed at midnight by the second keeper", title="Walrus midnight", kind="session")
     assert _first(store, "walrus fed midnight second keeper").path == "best.md"
     assert weight("rule", True, 100) == pytest.approx(0.09) and weight("note", False, 1) == 0
+
+
+@pytest.mark.promise("P12.363")
+def test_of_equal_hits_those_about_files_of_the_callers_session_come_first_and_no_better_one_falls(store: Any) -> None:
+    for n, path in enumerate(("src/cart/view.py", "src/net/http.py", "/srv/app/src/pool/size.py")):
+        store.page(
+            f"p{n}.md", f"The timeout of part {n} is thirty.", title="Timeout", paths=path, updated=f"2026-11-0{9 - n}"
+        )
+    store.page("best.md", "The timeout budget of checkout.", title="Timeout budget", updated="2024-01-01")
+    store.observation(
+        kind="post-tool", tool="Read", cwd="/srv/app", files_read=["/srv/app/README", "/srv/app/src/pool/size.py"]
+    )
+    store.observation(kind="post-tool", tool="Edit", cwd="/srv/app", files_written=["/srv/app/src/net/http.py"])
+    store.observation(kind="post-tool", tool="Edit", session="s2", files_written=["/srv/app/src/cart/view.py"])
+
+    files = tuple(read(store.db, files_of("s1", 8)))
+    assert files == ("src/net/http.py", "README", "src/pool/size.py")
+
+    def order(query: str, **more: Any) -> list[str | None]:
+        hits = read(store.db, search(Request(query, Scope(observations=False), **more))).hits
+        assert all(sum(share for _, share in hit.shares) == pytest.approx(hit.score, abs=0.002) for hit in hits)
+        return [hit.path for hit in hits]
+
+    assert order("timeout part thirty")[:3] == ["p0.md", "p1.md", "p2.md"]
+    assert order("timeout part thirty", files=files)[:3] == ["p1.md", "p2.md", "p0.md"]
+    assert order("timeout budget checkout", files=files)[0] == "best.md"
+    hit = read(store.db, search(Request("timeout part thirty", files=files))).hits[0]
+    assert "files of your session" in hit.explanation
