@@ -18,7 +18,7 @@ _SHARED = 0.9
 _MAX_WORDS = 5_000
 _LONG_CHARS = 600
 _LENGTHS = 0.8
-_PROBES = 6
+_PROBES = 4
 _PROBE_CHARS = 16
 
 
@@ -74,6 +74,8 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._chars = len(text)
+        self._probes: list[str] = []
         self._signature: Signature | None = None
 
     def is_like(self, other: "_Text") -> bool:
@@ -81,14 +83,20 @@ class _Text:
 
     def _may_be_like(self, other: "_Text") -> bool:
         """False only for long texts that differ in length, or share none of a few places of theirs."""
-        shorter, longer = sorted((self._text, other._text), key=len)
-        if len(longer) < _LONG_CHARS:
+        shorter, longer = (self, other) if self._chars < other._chars else (other, self)
+        if longer._chars < _LONG_CHARS:
             return True
-        if len(shorter) < _LENGTHS * len(longer):
+        if shorter._chars < _LENGTHS * longer._chars:
             return False
-        step = max(1, (len(shorter) - _PROBE_CHARS) // _PROBES)
-        probes = range(step // 2, len(shorter) - _PROBE_CHARS, step)
-        return any(shorter[at : at + _PROBE_CHARS] in longer for at in probes)
+        text = longer._text
+        return any(probe in text for probe in shorter._probed())
+
+    def _probed(self) -> list[str]:
+        if not self._probes:
+            step = max(1, (self._chars - _PROBE_CHARS) // _PROBES)
+            places = range(step // 2, self._chars - _PROBE_CHARS, step)
+            self._probes = [self._text[at : at + _PROBE_CHARS] for at in places]
+        return self._probes
 
     def _signed(self) -> Signature:
         if self._signature is None:

@@ -32,14 +32,20 @@ def fuse(signals: Mapping[str, Mapping[int, float]], weights: Mapping[str, float
 
     A signal without a weight, or with nothing positive, gives nothing.
     """
-    shares: dict[int, dict[str, float]] = {}
+    scaled: list[tuple[str, float, Mapping[int, float]]] = []
+    totals: dict[int, float] = {}
     for name, found in signals.items():
         weight = weights.get(name, 0.0)
         best = 1.0 if name in ABSOLUTE else max(found.values(), default=0.0)
         if weight <= 0 or best <= 0:
             continue
+        part = weight / best
+        scaled.append((name, part, found))
         for row, value in found.items():
             if value > 0:
-                shares.setdefault(row, {})[name] = weight * value / best
-    fused = [Fused(row, sum(given.values()), given) for row, given in shares.items()]
-    return sorted(fused, key=lambda f: (-f.score, -f.row))
+                totals[row] = totals.get(row, 0.0) + part * value
+    order = sorted(zip(totals.values(), totals, strict=True), reverse=True)
+    return [
+        Fused(row, score, {name: part * found[row] for name, part, found in scaled if found.get(row, 0.0) > 0})
+        for score, row in order
+    ]
