@@ -198,6 +198,6 @@ def _notes(query: Query, scope: Scope, hits: int, shown_to: int) -> tuple[str, .
         within = "Nothing within these filters" if scope.is_narrowed else "Nothing"
         notes.append(f"{within} has any of these words." if shown_to == 0 else "There are no more hits.")
     if query.excluded:
-        words = ", ".join(f"'{term.shown}'" for term in query.excluded)
-        notes.append(f"Left out what has {words}; put a word in quotes to look for it.")
+        words = ", ".join(t.shown if t.shown.startswith('"') else f"'{t.shown}'" for t in query.excluded)
+        notes.append(f"Left out what has {words}; without the minus it is looked for.")
     return tuple(notes)

@@ -1,7 +1,7 @@
 """Any text to a query that FTS5 accepts. Pure.
 
 Words are quoted one by one and joined by OR, so no character of the text is ever syntax. What people type on purpose
-is kept: `"quoted phrases"` must occur, `-word` must not. Hyphens, dots and slashes inside a word are data, and so are
+is kept: `"quoted phrases"` must occur, `-word` and `-"phrase"` must not. Hyphens, dots and slashes inside a word are data, and so are
 flags: `ADR-016`, `-Wall`, `--flag`, `-38.101`.
 """
 
@@ -29,6 +29,7 @@ _SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "�
 
 _QUOTED = re.compile(r'["“”]([^"“”]*)["“”]')
 _EXCLUDED = re.compile(r"(?:(?<=\s)|^)-([a-z]{3,})(?=\s|$)")
+_EXCLUDED_QUOTED = re.compile(r'(?:(?<=\s)|^)-["“”]([^"“”]*)["“”]')
 _JOINED = re.compile(r"[^\s\"'`()\[\]{}<>,;]+")
 _BROKEN = re.compile(r"[\x00\ud800-\udfff]")
 
@@ -91,16 +92,18 @@ def parse(text: str) -> Query:
     sentence or was pasted, where a quoted phrase just scores. Of a long text the first `MAX_TERMS` words count.
     """
     text = _BROKEN.sub(" ", text[:_MAX_CHARS]).strip()
-    phrases = [t for quoted in _QUOTED.findall(text) for t in _phrase(quoted)]
-    rest = _QUOTED.sub(" ", text)
-    if not _is_typed(text, rest):
-        optional = [replace(t, start="") for t in phrases]
+    if not _is_typed(text, _QUOTED.sub(" ", text)):
+        optional = [replace(t, start="") for quoted in _QUOTED.findall(text) for t in _phrase(quoted)]
         return Query(text, _different((*_terms(text), *optional)), pairs=_pairs(text))
+    wanted = _EXCLUDED_QUOTED.sub(" ", text)
+    phrases = [t for quoted in _QUOTED.findall(wanted) for t in _phrase(quoted)]
+    rest = _QUOTED.sub(" ", wanted)
     without = _EXCLUDED.sub(" ", rest)
     if not phrases and not _terms(without):
-        return Query(text, _terms(rest), pairs=_pairs(rest))
-    excluded = tuple(_word(w, w) for w in _EXCLUDED.findall(rest))
-    return Query(text, _terms(without), tuple(phrases), excluded, _pairs(without))
+        return Query(text, _terms(text), pairs=_pairs(text))
+    excluded = [_word(w, w) for w in _EXCLUDED.findall(rest)]
+    excluded += [_all_of(parts, quoted) for quoted in _EXCLUDED_QUOTED.findall(text) if (parts := _phrase(quoted))]
+    return Query(text, _terms(without), tuple(phrases), tuple(excluded), _pairs(without))
 
 
 def _is_typed(text: str, beside_quotes: str) -> bool:
@@ -290,6 +293,11 @@ def _phrase(quoted: str) -> list[Term]:
     if 0 < len(row) <= _PHRASE_WORDS:
         required.insert(0, Term(_quote(" ".join(row)), quoted.strip(), row[0]))
     return required
+
+
+def _all_of(parts: Sequence[Term], quoted: str) -> Term:
+    """One term that matches where all parts of a quoted text do."""
+    return Term(f"({' AND '.join(part.match for part in parts)})", f'"{quoted.strip()}"', "")
 
 
 def _stemmed(term: Term) -> Term:

@@ -19,7 +19,7 @@ ODD_QUERIES = [
     "CVE-2026-1234", "PROJ-42", "2026-12-15", "v1.2.3-rc.1", '"--error-on-warnings"', "-Wall", "a\x00b", "\ud800 lone",
     "🦓🦓", "⚠️", "'; drop table page; --", "%_%", "\\", "?1 ?2", "é" * 300, "飞" * 300, "x" * 10_000, '"' * 999,
     " ".join(f"word{n}" for n in range(3000)), "-".join("ab" for _ in range(5000)), '"' + "a b " * 4000 + '"',
-    '"unclosed phrase', "-draft", '-draft "x"', "“curly” quotes", "库", "역사 API", "เกม", "ß", "İ", "١٢٣",
+    '"unclosed phrase', "-draft", '-draft "x"', '-"x y"', 'x -"', 'x -""', 'x -"飞书 y"', 'x -"?!"', "“curly” quotes", "库", "역사 API", "เกม", "ß", "İ", "١٢٣",
 ]  # fmt: skip
 
 
@@ -84,6 +84,21 @@ def test_phrases_and_exclusions_count_where_they_were_typed() -> None:
     assert [t.shown for t in query.terms] == ["hook"]
     assert [t.shown for t in query.excluded] == ["draft"]
     assert parse("-draft").excluded == (), "a query can't consist of what isn't wanted"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('redis -"use redis"', {"b.md"}), ('-"use redis" redis', {"b.md"}), ("redis -“use redis”", {"b.md"}),
+        ('redis -"飞书插件"', {"a.md"}), ('"the pool" -"use redis"', {"b.md"}),
+    ],
+)  # fmt: skip
+def test_a_phrase_behind_a_minus_is_left_out(store, paths, text: str, left: set[str]) -> None:  # type: ignore[no-untyped-def]
+    store.page("a.md", "We use redis for the pool.")
+    store.page("b.md", "The pool of redis: its use, 飞书插件.")
+
+    assert set(paths(text)) == left
+    assert paths('-"use redis"')[0] == "a.md", "a query can't consist of what isn't wanted"
 
 
 def test_a_sentence_that_quotes_requires_nothing() -> None:
