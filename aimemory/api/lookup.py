@@ -24,7 +24,8 @@ _MIN_PREFIX = 4
 
 
 class Located(Protocol):
-    """The project an operation works in, and how it was found. off_by: the folder that switches the caller's off."""
+    """The project an operation works in, and how it was found. off_by: the folder that switches the caller's off.
+    is_named: the caller named it, so that nothing else is meant."""
 
     @property
     def project(self) -> Project | None: ...
@@ -32,9 +33,17 @@ class Located(Protocol):
     def how(self) -> str: ...
     @property
     def off_by(self) -> str | None: ...
+    @property
+    def is_named(self) -> bool: ...
 
 
 Where = Callable[[str | None, Caller], Awaitable[Located]]
+
+
+def none_here(wanted: str, where: Located, paths: str) -> NotFound:
+    """Says that the project which was named has no such page, and where there is one."""
+    place = where.project.path if where.project else "any project"
+    return NotFound(f"There is no page {wanted[:80]!r} in {place}. Elsewhere there is: {paths}.")
 
 
 def refuse_where_off(off_by: str | None, caller: Caller, project: str | None) -> None:

@@ -15,7 +15,7 @@ from aimemory.api.forget import Forget
 from aimemory.api.handoffs import Handoffs
 from aimemory.api.history import History
 from aimemory.api.links import Links
-from aimemory.api.lookup import Where, refuse_where_off
+from aimemory.api.lookup import Where, none_here, refuse_where_off
 from aimemory.api.reading import Reading
 from aimemory.api.refile import Refile
 from aimemory.api.related import Related
@@ -67,11 +67,12 @@ _SUFFIX_BYTES = (2, 4, 6)
 @dataclass(frozen=True, slots=True)
 class _Where:
     """The project an operation works in (None: all, or none yet), and how it was found. off_by: the folder that
-    `aimemory off` names, if the caller is in it."""
+    `aimemory off` names, if the caller is in it. is_named: the caller named it, so that nothing else is meant."""
 
     project: Project | None
     how: str
     off_by: str | None = None
+    is_named: bool = False
 
     @property
     def name(self) -> str | None:
@@ -331,7 +332,7 @@ class Memory:
             found = self._projects.named(project)
             if found is None:
                 raise NotFound(f"There is no project {project[:80]!r}. Known are: {self._names() or 'none yet'}.")
-            return _Where(found, "named by the caller")
+            return _Where(found, "named by the caller", is_named=True)
         if caller.harness:  # else it may be a person, who means the directory he is in
             row = (await self._callers.find(caller)).row
             if row is not None and (kept := self._projects.by_id(row.project)) is not None:
@@ -383,12 +384,16 @@ class Memory:
             found = found or await self._reader.read(pages_with_id(name))
         for plan in (pages_titled, pages_called):
             found = found or await self._reader.read(plan(wanted))
-        here = [row for row in found if row.project in where.with_global] or found
+        here = [row for row in found if row.project in where.with_global]
+        if not here and not where.is_named:
+            here = found
         if len(here) == 1:
             return here[0].path
+        paths = ", ".join(row.path for row in (here or found)[:_NAMED])
         if here:
-            paths = ", ".join(row.path for row in here[:_NAMED])
             raise UserError(f"{wanted[:80]!r} fits several pages: {paths}. Give one of these paths.")
+        if found:
+            raise none_here(wanted, where, paths)
         raise NotFound(f"There is no page {wanted[:80]!r}. A search finds pages by their words.")
 
     async def _info(self, path: str) -> PageInfo | None:

@@ -3,7 +3,7 @@ time."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from aimemory.api.lookup import Located, Where
+from aimemory.api.lookup import Located, Where, none_here
 from aimemory.api.times import last_ns
 from aimemory.errors import NotFound, UserError
 from aimemory.index.pagelines import paths_named
@@ -34,6 +34,11 @@ async def find_ever(
         if "/" in wanted:
             return check_page_path(wanted if wanted.endswith(".md") else f"{wanted}.md"), where
         named = await reader.read(paths_named(wanted.removesuffix(".md")))
+        if where.is_named and where.project is not None:
+            here = [path for path in named if path.startswith(f"{where.project.path}/")]
+            if named and not here:
+                raise none_here(wanted, where, ", ".join(named)) from None
+            named = here
         if len(named) == 1:
             return named[0], where
         if named:

@@ -117,6 +117,21 @@ def test_an_alias_finds_a_page_and_one_that_fits_several_names_them(daemon, shop
     assert failed and one["path"] in text and other["path"] in text
 
 
+@pytest.mark.promise("P6.332")
+def test_a_page_of_another_project_than_the_named_one_is_not_given_for_it(daemon, shop, tmp_path):
+    other = repository(tmp_path / "garden")
+    daemon.event("generic", "note", {"session_id": "g", "text": "hello", "cwd": str(other)})
+    path = write(daemon, "Only of the shop", "The shop's own.\n")["path"]
+    elsewhere = daemon.cli("read", "Only of the shop", cwd=other)
+    named = [daemon.cli(command, name, "-p", "garden", cwd=shop) for command in ("read", "history", "related", "links")
+             for name in ("Only of the shop", path.rpartition("/")[2])]  # fmt: skip
+
+    assert elsewhere.returncode == 0 and "The shop's own." in elsewhere.stdout  # nothing was named: it is the only one
+    for done in named:
+        assert done.returncode == 2 and done.stdout == "", done
+        assert "in default/garden" in done.stderr and path in done.stderr
+
+
 @pytest.mark.promise("P9.262")
 def test_a_page_is_read_as_it_was_through_a_rename_by_hand_and_after_it_is_gone(daemon, shop, agent):
     page = write(daemon, "Retry limit", "Retry 3 times.\n\nWhy: the gateway drops one in ten.\n\nSee the log.")
