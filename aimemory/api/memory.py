@@ -382,8 +382,8 @@ class Memory:
         found: list[PageInfo] = []
         for name in (wanted, f"handoff-{wanted}", f"session-{wanted}"):  # ids as `handoffs` and `sessions` show them
             found = found or await self._reader.read(pages_with_id(name))
-        for plan in (pages_titled, pages_called):
-            found = found or await self._reader.read(plan(wanted))
+        for plan in (pages_titled(wanted), pages_titled(wanted.removesuffix(".md")), pages_called(wanted)):
+            found = found or await self._reader.read(plan)
         here = [row for row in found if row.project in where.with_global]
         if not here and not where.is_named:
             here = found

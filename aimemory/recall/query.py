@@ -1,8 +1,8 @@
 """Any text to a query that FTS5 accepts. Pure.
 
 Words are quoted one by one and joined by OR, so no character of the text is ever syntax. What people type on purpose
-is kept: `"quoted phrases"` must occur, `-word` and `-"phrase"` must not. Hyphens, dots and slashes inside a word are data, and so are
-flags: `ADR-016`, `-Wall`, `--flag`, `-38.101`.
+is kept: `"quoted phrases"` must occur, `-word` and `-"phrase"` must not. Hyphens, dots and slashes inside a word are
+data, and so are flags: `ADR-016`, `-Wall`, `--flag`, `-38.101`.
 """
 
 import re

@@ -93,6 +93,7 @@ def test_what_a_user_wrote_since_stays_when_ours_go(name):
     assert {k: v for k, v in left.items() if v != {}} == {k: v for k, v in expected.items() if v != {}}
 
 
+@pytest.mark.promise("P9.13")
 def test_a_hook_that_a_user_put_into_our_group_stays():
     text = add_hooks("{}", HOOKS, AGENT, NEW)
     text = JsonText(text).append(("hooks", "Stop", 0, "hooks"), {"type": "command", "command": "mine"})

@@ -2,9 +2,9 @@
 
 import random
 import subprocess
-import time
 
 import pytest
+from bounded import is_done_within
 from living import git
 
 from aimemory.privacy.ignore import BadPattern, Patterns, parse_pattern, shell_parts
@@ -56,8 +56,9 @@ def test_verdicts_are_those_of_git(tmp_path, seed):
         for text in [some_pattern(chance) for _ in range(3)]:
             try:
                 patterns += [text] if parse_pattern(text) else []
-            except BadPattern:
-                pass
+            except BadPattern as refused:  # of what is made here nothing else may be, or what git takes is refused
+                dotted = any(name.strip(" !") in (".", "..") for name in text.split("/"))
+                assert str(refused) == "it names nothing" or (dotted and "`..`" in str(refused)), text
         (tmp_path / ".gitignore").write_text("\n".join(patterns) + "\n")
         paths = sorted({"/".join(chance.choice(NAMES) for _ in range(chance.randint(1, 4))) for _ in range(60)})
         asked = subprocess.run(
@@ -100,15 +101,17 @@ def test_a_word_with_wildcards_is_held_against_a_pattern(word, pattern, meets):
     assert bool(Patterns([pattern]).may_take(shell_parts(word))) is meets
 
 
+@pytest.mark.promise("P4.130")
 def test_no_pattern_is_slow():
     """Of a repository's own making: ten stars and as many folders would take years by going back and forth."""
     mean = Patterns(["*a*a*a*a*a*a*a*a*a*b", "**/*a*/**/*a*/**/*a*/**/*b", "[ab]*" * 60 + "c"])
-    before = time.process_time()
-    for path in ("a" * 4000, "/".join(["aaa"] * 250)):
-        assert mean.takes(path) is None
-    mean.may_take(shell_parts("/".join(["*a*" * 100] * 20)))
 
-    assert time.process_time() - before < 5  # of the processor; 0.01 s is usual
+    def look() -> None:
+        for path in ("a" * 4000, "/".join(["aaa"] * 250)):
+            assert mean.takes(path) is None
+        mean.may_take(shell_parts("/".join(["*a*" * 100] * 20)))
+
+    assert is_done_within(5, look)  # 0.01 s is usual
 
 
 def test_case_counts_unless_the_disk_ignores_it():

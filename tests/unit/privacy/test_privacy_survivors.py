@@ -20,6 +20,10 @@ CODE = [
     "--password-stdin", "max_tokens=4096, stop_token='</s>'", "tokens: 18,342 in, 1,024 out", "type=password name=user", "<input type=\"password\" placeholder=\"Password\">",
     "secretKeyRef:\n  name: db\n  key: password\n", "key: value", "primary_key=True", "cache_key = f'{user}:{page}'", "PASS: tests/unit/test_x509_v3.py", "pass=5 fail=0",
     "Authorization: Bearer ${TOKEN}", "raise ValueError('password is required')", "The password is hashed with argon2id.", "keyword: sha256", "author: jane2024@example.com",
+    "cache key: " + "4f9a1c7e" * 5, "key: sha512-" + "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gc" * 2 + "==", "key SHA256:q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gcq7Zk2Xw9Vb4",
+    'public_key = "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gc"', '{"nextToken": "q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gc"}', "primary_key=q7Zk2Xw9Vb4Lm8Rt1Yp6Ns3Hd5Jf0Gc",
+    'secret: "prefix-%s-a1b2c3d4"', "password=/run/secrets/db2", "secret = https://example.com/a1b2c3", "password = user.password2", "password: PasswordType2",
+    "password = your-password-1", "pass: test_login_v2", "sk-learn-based-classification-pipeline-v2", "password: 'The password must have 8 characters'",
     'token: "STRING"', "if not token: return", "password = input('Password: ')", "assert user.password != 'x'", "// TODO: token -> session", "passwd[-1], pw.pw_dir", "auth = (user, password)",
 ]  # fmt: skip
 
