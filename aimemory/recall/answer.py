@@ -21,7 +21,7 @@ from aimemory.recall.fusion import Fused
 from aimemory.recall.hits import Place, folded_places, hits_of, texts_of, with_rest
 from aimemory.recall.meaning import Meaning
 from aimemory.recall.outside import what_would_help
-from aimemory.recall.query import Query, about_files, loosened, parse
+from aimemory.recall.query import Query, about_files, loosened, parse, taken_plainly
 from aimemory.recall.rank import NOTHING, Ranked, observations, pages
 
 MAX_LIMIT = 100
@@ -83,6 +83,7 @@ def search(request: Request) -> Plan[SearchAnswer]:
         query = easier
         ranked, total, taken_as, said = yield from _ranked(query, dates, request, depth, index)
         said = (note, *said)
+    said = (*taken_plainly(query), *said)
     texts = yield from texts_of(ranked if request.fold else ranked[offset:], index.has_roles)
     if request.fold:
         folded = folded_places([place for place in ranked if texts.has(place)], texts)

@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 
 from aimemory.index.words import SPACELESS, WORD, camel_parts, fold, pairs, signs
 from aimemory.recall.grammar import fillers
-from aimemory.recall.words import function_words, says_something, stem_start
+from aimemory.recall.words import function_words, says_something, stem_start, unsaying
 
 MAX_TERMS = 96
 _MAX_CHARS = 20_000
@@ -65,7 +65,8 @@ class Query:
     """terms: any may match, the more the better. required: all must match. excluded: none may.
 
     pairs: neighbouring words as written, as expressions: text that has them says the same thing in the same words.
-    here: an expression for the files at which who asks is at work, "" for none.
+    here: an expression for the files at which who asks is at work, "" for none. plain: what stands behind a minus that
+    means nothing here, as typed.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Query:
     excluded: tuple[Term, ...] = ()
     pairs: tuple[str, ...] = ()
     here: str = ""
+    plain: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -94,7 +96,7 @@ def parse(text: str) -> Query:
     text = _BROKEN.sub(" ", text[:_MAX_CHARS]).strip()
     if not _is_typed(text, _QUOTED.sub(" ", text)):
         optional = [replace(t, start="") for quoted in _QUOTED.findall(text) for t in _phrase(quoted)]
-        return Query(text, _different((*_terms(text), *optional)), pairs=_pairs(text))
+        return Query(text, _different((*_terms(text), *optional)), pairs=_pairs(text), plain=_minus(text))
     wanted = _EXCLUDED_QUOTED.sub(" ", text)
     phrases = [t for quoted in _QUOTED.findall(wanted) for t in _phrase(quoted)]
     rest = _QUOTED.sub(" ", wanted)
@@ -104,6 +106,14 @@ def parse(text: str) -> Query:
     excluded = [_word(w, w) for w in _EXCLUDED.findall(rest)]
     excluded += [_all_of(parts, quoted) for quoted in _EXCLUDED_QUOTED.findall(text) if (parts := _phrase(quoted))]
     return Query(text, _terms(without), tuple(phrases), tuple(excluded), _pairs(without))
+
+
+def _minus(text: str) -> tuple[str, ...]:
+    """What stands behind a minus in one line; in several, which were pasted, it's a command's flag or a list."""
+    if "\n" in text or len(text) > _TYPED_CHARS:
+        return ()
+    quoted = [f'"{found.strip()}"' for found in _EXCLUDED_QUOTED.findall(text) if WORD.search(found)]
+    return tuple(f"-{found}" for found in (*_EXCLUDED.findall(_EXCLUDED_QUOTED.sub(" ", text)), *quoted))
 
 
 def _is_typed(text: str, beside_quotes: str) -> bool:
@@ -131,6 +141,16 @@ def loosened(query: Query) -> list[tuple[Query, str]]:
         wanted += [f"-{t.shown}" for t in query.excluded]
         steps.append((replace(query, excluded=()), _nothing_meets(wanted)))
     return steps
+
+
+def taken_plainly(query: Query) -> tuple[str, ...]:
+    """What to say of a minus that means nothing in this query."""
+    if not query.plain:
+        return ()
+    return (
+        f"{', '.join(query.plain)} taken as plain words: a minus leaves out in up to {_TYPED_WORDS} words that are no"
+        " sentence.",
+    )
 
 
 def _nothing_meets(wanted: Sequence[str]) -> str:
@@ -204,7 +224,7 @@ def _terms(text: str) -> tuple[Term, ...]:
         if len(found) > 4 * MAX_TERMS:
             break
     found += _signs(text)
-    none = function_words(term.start for term in found)
+    none = unsaying(WORD.findall(unicodedata.normalize("NFKC", text)))
     saying = [term for term in found if not term.is_filler and (not term.start or says_something(term.start, none))]
     return _different(_stemmed(term) for term in saying or found)
 
@@ -214,7 +234,7 @@ def _pairs(text: str) -> tuple[str, ...]:
     pairs_: dict[str, None] = {}
     before = ""
     words = WORD.findall(unicodedata.normalize("NFKC", text))
-    none = function_words(fold(word) for word in words)
+    none = unsaying(words)
     for word in words:
         if len(pairs_) >= _MAX_PAIRS:
             break

@@ -18,7 +18,7 @@ _ASKS = re.compile(
 _FEW_WORDS = 5
 _LOOKED_AT = 400
 
-NEAR = 0.6
+NEAR = 0.5
 """Part of the best score from which on a page answers about as well."""
 GIVES = 0.5
 """Part of the best score that the newest of these is given, older ones less by their place, the oldest none."""

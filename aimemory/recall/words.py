@@ -1,6 +1,8 @@
 """What recall knows about words: which say nothing, and how the start of a word is looked for in a text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from aimemory.index.words import fold
 
 _FUNCTION_WORDS = (
     "a an the of to in on at by for from with without and or but if then else is are was were be been being am do does"
@@ -24,6 +26,11 @@ _ALSO_GERMAN = "die was war waren hat habe man am an in so es er sie bis da als 
 _ONLY_GERMAN = frozenset(_GERMAN.split())
 _ALL_GERMAN = _ONLY_GERMAN.union(_ALSO_GERMAN.split())
 _IS_GERMAN = 2
+_CAREFUL = frozenset(["dem", "mir", "wo", "wer", "aus", "fur", "uber"])
+"""Of these one alone may be another thing: a digital elevation model, a company, fur."""
+_PLAINLY_GERMAN = (_ONLY_GERMAN - _CAREFUL) | {"im", "ins", "von"}
+_ENGLISH = STOP_WORDS - _ALL_GERMAN - {"will", "all", "not", "do", "don", "s", "t", "d", "m", "re"}
+_WITH_UMLAUT = {"für": "fur", "über": "uber"}
 
 
 def function_words(words: Iterable[str]) -> frozenset[str]:
@@ -33,6 +40,22 @@ def function_words(words: Iterable[str]) -> frozenset[str]:
     """
     german = _ONLY_GERMAN.intersection(words)
     return STOP_WORDS if len(german) < _IS_GERMAN else STOP_WORDS | _ALL_GERMAN
+
+
+def unsaying(words: Sequence[str]) -> frozenset[str]:
+    """The words of a query that are left out of it, folded. words: of the query, as written.
+
+    What `function_words` gives; where no English one stands in it, also German ones that are nothing else (`im`,
+    `wurde`), however few. A German word in capitals within other words, such as `DER`, is a name.
+    """
+    folded = {fold(word) for word in words}
+    names = {fold(word) for word in words if len(word) > 1 and word.isupper()}
+    if len(names) == len(folded):
+        names = set()  # all of it is in capitals
+    none = function_words(folded - names)
+    if _ENGLISH.isdisjoint(folded):
+        none |= _PLAINLY_GERMAN.union(_WITH_UMLAUT[word] for word in map(str.lower, words) if word in _WITH_UMLAUT)
+    return none - (names & _ALL_GERMAN - STOP_WORDS)
 
 
 _ENDINGS = (

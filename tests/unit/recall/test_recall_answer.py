@@ -77,6 +77,19 @@ def test_of_pages_that_say_the_same_the_newer_comes_first_and_an_older_exact_one
     assert paths("deploy billing service") == ["b.md", "c.md", "a.md", "noise.md"]
 
 
+def test_a_minus_that_means_nothing_in_a_longer_query_is_told(store: Any) -> None:
+    store.page("a.md", "The hook writes a draft of the brief for each session and the pool.")
+
+    told = _ask(store, 'hook writes brief for each session pool -draft -"use redis"')
+
+    assert told.hits and told.loosened == (
+        '-draft, -"use redis" taken as plain words: a minus leaves out in up to 6 words that are no sentence.'
+    )
+    assert _ask(store, "hook -drift brief").loosened is None
+    assert _ask(store, "hook writes a brief for each session\nfind . -name x").loosened is None
+    assert _ask(store, "gcc -Wall -x --pool and each hook of the session that ran").loosened is None
+
+
 def test_phrases_must_occur_and_excluded_words_must_not(store: Any, paths: Paths) -> None:
     store.page("a.md", "the session brief for a hook")
     store.page("b.md", "a brief session with the hook, draft")

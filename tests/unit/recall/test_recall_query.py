@@ -60,6 +60,32 @@ def test_a_german_question_is_told_by_two_of_its_words() -> None:
     assert [t.shown for t in parse("wie und wo").terms] == ["wie", "und", "wo"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Was wurde im Standup besprochen?", ["standup", "besprochen"]), ("Standup im Büro", ["standup", "buro"]),
+        ("wurde Standup", ["standup"]), ("Cache für Sitzungen", ["cache", "sitzungen"]), ("im", ["im"]),
+        ("Cache und Pool", ["cache", "pool"]), ("IM BÜRO", ["buro"]), ("DER Format", ["der", "format"]),
+        ("die hard", ["die", "hard"]), ("mit license", ["mit", "license"]), ("man page", ["man", "page"]),
+        ("fur coat", ["fur", "coat"]), ("uber driver", ["uber", "driver"]), ("war plan", ["war", "plan"]),
+        ("the im server", ["im", "server"]), ("DES und DER im Vergleich", ["des", "der", "vergleich"]),
+    ],
+)  # fmt: skip
+def test_german_words_that_are_nothing_else_are_left_out_however_few(text: str, words: list[str]) -> None:
+    assert [t.shown for t in parse(text).terms] == words
+
+
+@pytest.mark.parametrize(
+    "text", ["Was wurde im Standup besprochen?", "standup im Mai", "Standup im Büro", "wurde Standup"]
+)
+def test_a_title_with_german_grammar_does_not_come_before_what_was_asked_for(store, paths, text: str) -> None:  # type: ignore[no-untyped-def]
+    for day in range(4, 9):
+        store.page(f"standup-{day}.md", f"Besprochen: Punkt {day}.", title=f"Standup {day}. 5. 2026")
+    store.page("umzug.md", "Die Datenbank wurde im Juli umgezogen.", title="Datenbank-Umzug im Sommer")
+
+    assert paths(text)[0].startswith("standup")
+
+
 def test_a_german_question_finds_its_page_among_german_pages_that_share_its_grammar(store, paths) -> None:  # type: ignore[no-untyped-def]
     for number in range(20):
         store.page(f"english-{number}.md", "The interface sends orders to the warehouse every ten minutes.")
