@@ -1,6 +1,5 @@
 """`handoffs`, `handoff begin|claim|cancel|release`, `sessions`, `trail`, `why`."""
 
-import sys
 from typing import Any
 
 import click
@@ -8,6 +7,7 @@ import click
 from aimemory.cli.client import Client
 from aimemory.cli.output import clean, counted, examples, json_option, note, print_json, translated
 from aimemory.cli.pages import here, needs_place, project_option
+from aimemory.cli.textin import text_from_stdin
 from aimemory.config import load_config
 from aimemory.errors import UserError
 
@@ -59,9 +59,7 @@ def handoff() -> None:
 def begin(summary: str | None, as_json: bool, **rest: str | None) -> None:
     """Write a handoff by hand; it is offered before those of sessions."""
     if summary is None:
-        if sys.stdin.isatty():
-            raise UserError("Give the summary with --summary or on standard input.")
-        summary = sys.stdin.buffer.read().decode("utf-8", "replace")
+        summary = text_from_stdin("summary", "--summary")
     if not summary.strip():
         raise UserError("The summary is empty. Say in it what is done, what is open and what failed.")
     needs_place(rest)

@@ -1,6 +1,5 @@
 """`write`, `recent`, `brief`."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import click
 
 from aimemory.cli.client import Client
 from aimemory.cli.output import clean, examples, json_option, note, print_json, translated
+from aimemory.cli.textin import text_from_stdin
 from aimemory.config import load_config
 from aimemory.errors import UserError
 
@@ -50,9 +50,7 @@ def needs_place(named: dict[str, str | None]) -> None:
 def write(title: str, body: str | None, tags: tuple[str, ...], as_json: bool, **rest: str | None) -> None:
     """Create a page, or replace one whose version you have read."""
     if body is None:
-        if sys.stdin.isatty():
-            raise UserError("Give the text with --body or on standard input.")
-        body = sys.stdin.buffer.read().decode("utf-8", "replace")
+        body = text_from_stdin("text", "--body")
     needs_place(rest)
     request = {"title": title, "body": body, "tags": list(tags), "cwd": here(), **rest}
     written = Client(load_config()).post("/api/v1/page", request)

@@ -13,12 +13,15 @@ import click
 from aimemory.cli.client import Client
 from aimemory.cli.output import clean, json_option, note, print_json, translated
 from aimemory.cli.pages import here, note_merged, project_option
+from aimemory.cli.textin import decoded_text
 from aimemory.config import Config, load_config
 from aimemory.errors import AimemoryError, Conflict, UserError
 from aimemory.privacy import sanitize
 
 _NAME_BYTES = 200
 """Of a page's name in the name of its copy; its end says what kind of file it is."""
+
+_MARK = "\ufeff"
 
 
 @click.command(
@@ -66,7 +69,9 @@ def _edited(config: Config, client: Client, found: dict[str, Any]) -> dict[str, 
     copy = _copy(config, found)
     try:
         subprocess.run([*shlex.split(config.editor), str(copy)], check=True)
-        text = copy.read_bytes().decode("utf-8")
+        text = _typed(copy.read_bytes(), found["text"])
+    except UserError as error:
+        raise UserError(f"{error}{_kept(copy, found['text'])}") from error
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         kept = _kept(copy, found["text"])
         raise UserError(
@@ -88,6 +93,13 @@ def _edited(config: Config, client: Client, found: dict[str, Any]) -> dict[str, 
         raise type(error)(f"{error} Your text is kept in {copy}.") from error
     copy.unlink()
     return written
+
+
+def _typed(raw: bytes, before: str) -> str:
+    """What the editor left. The page keeps a mark or a NUL that it had before. Raises UserError for no text."""
+    if before.startswith(_MARK) or "\0" in before:
+        return raw.decode("utf-8")
+    return decoded_text(raw, "Nothing was written, since what the editor saved is no text")
 
 
 def _copy(config: Config, found: dict[str, Any]) -> Path:

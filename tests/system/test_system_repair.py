@@ -114,6 +114,32 @@ def test_one_field_is_one_line_of_the_diff(daemon, shop):
         assert git(daemon.data.wiki, "show", "--numstat", "--format=", commit).startswith(counts)
 
 
+def test_what_is_no_text_becomes_no_page_no_handoff_and_no_edit(daemon, shop, tmp_path):
+    page = write(daemon)
+    before = file_of(daemon, page).read_bytes()
+    given = tmp_path / "given"
+
+    def run(raw, *command):
+        given.write_bytes(raw)
+        with given.open("rb") as stdin:
+            return daemon.cli(*command, cwd=shop, stdin=stdin)
+
+    for raw in (b"caf\xe9 \x00\xff", "plain".encode("utf-16-le")):
+        for command in (("write", "Bin"), ("handoff", "begin")):
+            done = run(raw, *command)
+            assert (done.returncode, done.stdout) == (2, ""), command
+            assert "Give UTF-8." in done.stderr
+    editor(daemon, "path.write_bytes(b'caf\\xe9')")
+    edited = daemon.cli("edit", page["path"])
+    (kept,) = daemon.data.edits.iterdir()
+    assert edited.returncode == 2 and "byte 3 is no UTF-8" in edited.stderr and str(kept) in edited.stderr
+    assert file_of(daemon, page).read_bytes() == before
+    told = run("Grüße, 世界".encode("utf-16"), "write", "Wide")
+    assert told.returncode == 0, told.stderr
+    assert "Grüße, 世界" in (daemon.data.wiki / told.stdout.strip()).read_text()
+    assert not list(daemon.data.wiki.rglob("bin-*.md"))
+
+
 @pytest.mark.parametrize("field", ["id=other", "type=rule", "nothing", "a b=c"])
 def test_a_field_that_cannot_be_set_is_refused(daemon, shop, field):
     page = write(daemon)
