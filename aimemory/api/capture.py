@@ -62,7 +62,11 @@ class CaptureFace:
             (one for one in bounds.said if one.setting == found.rule and found.pattern in ("", one.value)), None
         )
         by_mode = found.rule == "mode"
-        says_so = rule is not None and (found.pattern or (by_mode and rule.value == bounds.rules.mode))
+        says_so = (
+            rule is not None
+            and rule.problem is None
+            and (found.pattern or (by_mode and rule.value == bounds.rules.mode))
+        )
         line = rule.line if rule is not None and says_so and not by_settings else None
         why = _KEPT[found.level]
         if by_mode and by_settings:

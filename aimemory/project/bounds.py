@@ -33,7 +33,7 @@ def bounds_of(found: Resolution, home: str, places: Iterable[str] = ()) -> Bound
     """places: other folders that are the same project, such as its other clones."""
     root = found.capture_root or found.root or ""
     if not found.capture or not found.capture_root:
-        return Bounds(tree=Tree(root, home=home))
+        return Bounds(tree=Tree(root, home=home), problems=found.problems)
     file = f"{found.capture_root.rstrip('/')}/{SETTINGS_FILE}"
     rules, problems = rules_from_table(found.capture, found.capture_lines)
     tops = list(dict.fromkeys(filter(None, (found.checkout, *found.trees, *places))))
@@ -43,19 +43,24 @@ def bounds_of(found: Resolution, home: str, places: Iterable[str] = ()) -> Bound
         fold=os.path.exists(f"{found.capture_root}/{SETTINGS_FILE.upper()}"),  # the same file on such a disk
     )  # fmt: skip
     return Bounds(
-        rules, tree, file, tuple(_said(found.capture, found.capture_lines)), tuple(f"{file}: {one}" for one in problems)
+        rules,
+        tree,
+        file,
+        tuple(_said(found.capture, found.capture_lines, found.capture_problem)),
+        (*found.problems, *(f"{file}: {one}" for one in problems)),
     )
 
 
-def _said(table: Mapping[str, object], lines: Mapping[str, Sequence[int]]) -> Iterator[CaptureRule]:
+def _said(
+    table: Mapping[str, object], lines: Mapping[str, Sequence[int]], unusable: str | None
+) -> Iterator[CaptureRule]:
     for key, value in table.items():
         for number, item in enumerate(value if isinstance(value, list) else [value]):
             at = lines.get(key, ())
             one = {key: [item] if isinstance(value, list) else item}
             _, problems = rules_from_table(one)
-            yield CaptureRule(
-                key, str(item)[:_SHOWN], at[number] if number < len(at) else None, problems[0] if problems else None
-            )
+            problem = unusable or (problems[0] if problems else None)
+            yield CaptureRule(key, str(item)[:_SHOWN], at[number] if number < len(at) else None, problem)
 
 
 def _is_in(path: str, folder: str) -> bool:

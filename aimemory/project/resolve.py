@@ -44,7 +44,7 @@ class Resolution:
     tree. worktree: name of a linked one. place: the directory itself, without links. remote: the normalised remote,
     also where it did not decide. other_remotes: identities under which this very repository may be known. places: real
     paths that a known project may be found by, nearest first. capture: the `[capture]` table; capture_root: the folder
-    its paths are relative to.
+    its paths are relative to; capture_problem: why that table stands for one that can't be read.
     problems: sentences for the user. steps: how it was decided, one sentence each.
     """
 
@@ -63,6 +63,7 @@ class Resolution:
     capture: Mapping[str, Any] = field(default_factory=dict)
     capture_root: str | None = None
     capture_lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    capture_problem: str | None = None
     trees: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
@@ -119,6 +120,7 @@ class Resolver:
             place=real,
             worktree=checkout.worktree if checkout else None,
             capture=told.capture or {}, capture_root=told.capture_root, capture_lines=told.capture_lines,
+            capture_problem=told.capture_problem,
             trees=work_trees(checkout.common_dir, top) if checkout and top and told.capture else (),
             problems=(*problems, *told.problems), steps=tuple(steps),
         )  # fmt: skip

@@ -1,5 +1,6 @@
 """`.aimemory.toml`: what a folder says about itself. Which folders are asked is decided by resolve.py."""
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,9 @@ from aimemory.project.tomllines import value_lines
 
 SETTINGS_FILE = ".aimemory.toml"
 _LIMIT_BYTES = 64 << 10
+_SAID = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column \d+|end of document)\)", re.DOTALL)
+_QUOTES = re.compile(r"\(|'[^']{2,}'|\"[^\"]{2,}\"")
+"""In what the parser says: names that it took out of the file."""
 
 UNREADABLE_CAPTURE: Mapping[str, Any] = MappingProxyType({"mode": "metadata"})
 """What holds while a file can't be read: it may have said that nothing is to be recorded, so no content is."""
@@ -19,13 +23,17 @@ UNREADABLE_CAPTURE: Mapping[str, Any] = MappingProxyType({"mode": "metadata"})
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one file says; None where it says nothing. capture: its `[capture]` table as written; lines: where."""
+    """What one file says; None where it says nothing. capture: its `[capture]` table as written; lines: where.
+
+    unusable: why something strict stands in place of a `[capture]` that can't be read.
+    """
 
     project: str | None = None
     workspace: str | None = None
     capture: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
     lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    unusable: str | None = None
 
 
 def read_settings(path: str, data: bytes) -> Settings:
@@ -37,29 +45,41 @@ def read_settings(path: str, data: bytes) -> Settings:
         text = data.decode("utf-8")
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        where = str(error).rpartition("(")[2].rstrip(")") if "(at " in str(error) else "not UTF-8 text"
-        return _damaged(f"{path} is not valid TOML ({where}). It counts as absent, and only metadata is recorded.")
+        return _damaged(f"{path} is not valid TOML{_why(error)}. It counts as absent, and only metadata is recorded.")
     problems = [
         f"{path}: {key} is not a known setting." for key in table if key not in ("project", "workspace", "capture")
     ]
     project = _name(path, table, "project", problems)
     workspace = _name(path, table, "workspace", problems)
-    capture = table.get("capture")
+    capture, unusable = table.get("capture"), None
     if capture is not None and not isinstance(capture, dict):
-        problems.append(f"{path}: capture is not a table. Only metadata is recorded below it.")
+        unusable = f"{path}: capture is not a table. Only metadata is recorded below it."
+        problems.append(unusable)
         capture = UNREADABLE_CAPTURE
     return Settings(
         project,
         portable_name(workspace, "workspace") if workspace else None,
         None if capture is None else MappingProxyType(capture),
         tuple(problems),
-        value_lines(text, "capture", capture) if capture else {},
+        value_lines(text, "capture", capture) if capture and unusable is None else {},
+        unusable,
     )
+
+
+def _why(error: Exception) -> str:
+    """Where, and what the parser says of it, unless it repeats what stands there."""
+    if not isinstance(error, tomllib.TOMLDecodeError):
+        return ": it is nested too deeply" if isinstance(error, RecursionError) else ": it is no UTF-8"
+    found = _SAID.fullmatch(str(error))
+    if found is None:
+        return ""
+    where = f"line {found['line']}" if found["line"] else "at its end"
+    return f", {where}" if _QUOTES.search(found["what"]) else f", {where}: {found['what']}"
 
 
 def _damaged(problem: str) -> Settings:
     """Stands for a file that is there and can't be used."""
-    return Settings(capture=UNREADABLE_CAPTURE, problems=(problem,))
+    return Settings(capture=UNREADABLE_CAPTURE, problems=(problem,), unusable=problem)
 
 
 def _name(path: str, table: Mapping[str, Any], key: str, problems: list[str]) -> str | None:
@@ -82,6 +102,7 @@ class Told:
     capture: Mapping[str, Any] | None = None
     capture_root: str | None = None
     capture_lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    capture_problem: str | None = None
     problems: list[str] = field(default_factory=list)
 
 
@@ -107,4 +128,5 @@ class SettingsFiles:
                 told.workspace = found.workspace
             if found.capture is not None and told.capture is None:
                 told.capture, told.capture_root, told.capture_lines = found.capture, folder, found.lines
+                told.capture_problem = found.unusable
         return told

@@ -209,7 +209,7 @@ class Projects:
         else:
             project = self._registry.by_id(project.id) or project
         bounds = bounds_of(resolution, self._home, self._registry.paths(project.id))
-        self._note_problems(where, (*resolution.problems, *bounds.problems))
+        self._note_problems(where, bounds.problems)
         return Filing(project, bounds, resolution.place)
 
     async def bounds_at(self, cwd: str, *, fresh: bool = False) -> Bounds:
@@ -221,7 +221,7 @@ class Projects:
         match = self._registry.find(resolution)
         places = self._registry.paths(match.project.id) if match else ()
         bounds = bounds_of(resolution, self._home, places)
-        self._note_problems(cwd, (*resolution.problems, *bounds.problems))
+        self._note_problems(cwd, bounds.problems)
         self._elsewhere[cwd] = bounds, time.monotonic_ns()
         if len(self._elsewhere) > _ELSEWHERE:
             self._elsewhere.popitem(last=False)
@@ -282,7 +282,7 @@ class Projects:
                 **{name: list(getattr(bounds.rules, name).texts) for name in LISTS},
                 "file": bounds.file,
             },
-            "problems": [*resolution.problems, *bounds.problems],
+            "problems": list(bounds.problems),
             "steps": steps,
         }
         clean: dict[str, Any] = sanitize_tree(answer).value

@@ -164,6 +164,12 @@ def test_explain_capture_names_the_rule_with_its_line_and_records_nothing(daemon
     assert "line 3    mode      metadata" in plain.stdout and "line 5    only      a[" in plain.stdout
     assert f"names, times and outcomes only: mode ({where}/.aimemory.toml line 3)" in plain.stdout
     assert f"{where}/.aimemory.toml: line 5: [capture] only: the pattern 'a['" in plain.stderr
+    (where / ".aimemory.toml").write_text("[[[bad")
+    broken = explained(cwd=where)
+    wrong = f"{where}/.aimemory.toml is not valid TOML, line 1: "
+    assert broken["problems"][0].startswith(wrong) and broken["rules"][0]["problem"].startswith(wrong)
+    assert broken["verdict"]["said"] == "names, times and outcomes only: what can't be understood in the file is strict"
+    assert f"Problem: {wrong}" in daemon.cli("project", "explain-capture", cwd=where).stderr
     daemon.cli("off", cwd=where)
     assert f"`aimemory off {where}` holds" in explained(cwd=where)["verdict"]["said"]
     assert daemon.cli("project", "explain-capture", "--event", "x", input="{}").returncode == 2

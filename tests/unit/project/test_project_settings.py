@@ -118,3 +118,6 @@ def test_a_problem_never_quotes_the_file() -> None:
 
     assert found.problems
     assert "S3CRET" not in " ".join(found.problems)
+    (problem,) = read_settings("f", b"a = 1\n[S3CRET]\n[S3CRET]\n").problems
+    assert problem.startswith("f is not valid TOML, line 3. ") and "S3CRET" not in problem
+    assert read_settings("f", b'a = "x').problems[0].startswith("f is not valid TOML, at its end: Unterminated string.")
