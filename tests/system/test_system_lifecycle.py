@@ -169,7 +169,17 @@ def test_tasks_are_shown_with_their_state(daemon):
 
     tasks = daemon.wait(running, "all tasks run")
 
-    assert set(tasks) == {"committer", "writer", "projector", "watcher", "batons", "closer", "scheduler", "mcp"}
+    assert set(tasks) == {
+        "committer",
+        "writer",
+        "projector",
+        "watcher",
+        "batons",
+        "closer",
+        "scheduler",
+        "mcp",
+        "vectors",
+    }
     assert all(task["error"] is None for task in tasks.values())
 
 
