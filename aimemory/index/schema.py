@@ -3,7 +3,7 @@
 from aimemory.index.signals import DDL as SIGNALS
 from aimemory.index.signals import FILLS, STEMMED
 
-SCHEMA = 11
+SCHEMA = 12
 """`pragma user_version` of an index written by this code."""
 
 DDL = f"""

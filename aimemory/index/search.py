@@ -19,7 +19,8 @@ class Scope:
 
     kinds: of pages (their `type`); tag: pages only; harness, session: observations only, so a scope with kinds or tag
     holds no observations and one with harness or session no pages. since_ns, until_ns: bounds on the date, inclusive.
-    file: an expression that the files a row is about must match. pages, observations: False leaves them out.
+    file: an expression of one string that the files a row is about must match, or the text of a page that names them.
+    pages, observations: False leaves them out.
     """
 
     projects: tuple[str, ...] = ()
@@ -254,6 +255,12 @@ def within(table: Table, scope: Scope) -> tuple[str, str, list[Any]]:
     return join, where, params
 
 
+def _about(file: str) -> str:
+    """Pages of which a file is: those whose paths have it, or whose text names it, if by more than one word."""
+    columns = "title body paths" if " " in file else "paths"
+    return f"{{{columns}}} : ({file})"
+
+
 def _scope_terms(table: Table, scope: Scope) -> tuple[str, list[Any]]:
     """The scope as ` and …` over alias `t`, with its parameters."""
     terms: list[str] = []
@@ -279,7 +286,7 @@ def _scope_terms(table: Table, scope: Scope) -> tuple[str, list[Any]]:
         if scope.session is not None:
             add("t.session = ?", scope.session)
     if scope.file is not None:
-        match = f"{{paths}} : ({scope.file})" if table == "page" else scope.file
+        match = _about(scope.file) if table == "page" else scope.file
         add(f"t.{KEY[table]} in (select rowid from {table}_fts where {table}_fts match ?)", match)
     date = "t.date_ns" if table == "page" else "t.at"
     if scope.since_ns is not None:

@@ -184,13 +184,23 @@ def _newest(request: Request, limit: int, cursor: Cursor) -> Plan[SearchAnswer]:
     texts = yield from texts_of(shown)
     hits = hits_of([(place, []) for place in shown if texts.has(place)], texts, None, cursor.offset)
     more = len(places) > cursor.offset + limit
+    notes: tuple[str, ...] = ("The query has no words, so these are the newest pages.",)
+    if not places:
+        notes = (_no_pages(request.scope), *(yield from what_would_help(parse(""), request.scope)))
     return SearchAnswer(
         query=request.text,
         hits=hits,
         total=len(places),
-        notes=("The query has no words, so these are the newest pages.",),
+        notes=notes,
         cursor=next_cursor(asked, places[: cursor.offset + len(hits)]) if more else None,
     )
+
+
+def _no_pages(scope: Scope) -> str:
+    """What to say where a query without words, which gives pages, gives none."""
+    if not scope.is_narrowed:
+        return "The query has no words, and there are no pages."
+    return "The query has no words, and no page is within these filters; events are found by words only."
 
 
 def _notes(query: Query, scope: Scope, hits: int, shown_to: int) -> tuple[str, ...]:

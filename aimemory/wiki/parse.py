@@ -3,6 +3,7 @@
 import codecs
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 
 from aimemory.model.ids import PageId, digest, imported_id
@@ -42,9 +43,10 @@ class ParsedPage:
     """A page as read. Texts are repaired for reading (invalid UTF-8, NUL); the file's bytes stay as they are.
 
     kind: `type` in lower case, else by folder, else `note`; what was imported from elsewhere is no kind that the
-    program acts on, and not pinned. title: `title`, else the first heading, else the file's
-    name. body: everything behind the front matter. front: its fields as text, {} when there are none or they can't be
-    read. problem: what is wrong with the front matter, with the line in the file, or None.
+    program acts on, and not pinned. title: `title`, else the first heading, else the file's name. created: of `created`
+    and `date` the first that is a day or a time, else what `generated` says. body: everything behind the front matter.
+    front: its fields as text, {} when there are none or they can't be read. problem: what is wrong with the front
+    matter, with the line in the file, or None.
     """
 
     path: str
@@ -76,6 +78,7 @@ def parse_page(path: str, content: bytes) -> ParsedPage:
     if imported is not None:  # others' pages are for reading: they give no rules and hand nothing over
         kind = f"imported {kind}" if kind in _OURS else kind
         tags = tuple(tag for tag in tags if tag != "pinned")
+    created = _line(front.get("created"))
     generated = front.get("generated")
     generated_at = _line(generated.get("at")) if isinstance(generated, dict) else ""
     return ParsedPage(
@@ -86,7 +89,7 @@ def parse_page(path: str, content: bytes) -> ParsedPage:
         description=_line(front.get("description")),
         tags=tags,
         status=_line(front.get("status")) or None,
-        created=_line(front.get("created")) or generated_at or None,
+        created=_moment(created) or _moment(_line(front.get("date"))) or created or generated_at or None,
         updated=_line(front.get("updated")) or None,
         body=parts.body,
         front=front,
@@ -103,6 +106,15 @@ def readable(content: bytes) -> str:
 def _line(value: Value | None) -> str:
     """A text field in one line; lists and mappings count as absent."""
     return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _moment(text: str) -> str:
+    """A day or a time as ISO 8601 writes it; "" for any other text, as `date` may be."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return text
 
 
 def _tags(value: Value | None) -> tuple[str, ...]:

@@ -194,3 +194,29 @@ def test_filters_for_a_file_and_for_events_alone(store: Any) -> None:
     assert [(hit.path, hit.seq) for hit in hits] == [("a.md", None), (None, 1)]
     assert {hit.seq for hit in _ask(store, "timeout", pages=False).hits} == {1, 2}
     assert about_file("...") is None
+
+
+def test_a_page_that_names_a_file_in_its_title_text_or_code_is_about_it(store: Any) -> None:
+    store.page("title.md", "the timeout", title="Why app/cache/pool.py waits")
+    store.page("text.md", "See `app/cache/pool.py`: the timeout.")
+    store.page("code.md", "The timeout:\n\n```sh\nvim app/cache/pool.py\n```\n")
+    store.page("paths.md", "the timeout", paths="app/cache/pool.py")
+    store.page("other.md", "the timeout of app/cache/pool.pyi, of the pool and of pool.py in another app")
+
+    def names(file: str, text: str) -> set[str | None]:
+        return {hit.path for hit in _ask(store, text, file=about_file(file)).hits}
+
+    for text in ("timeout", ""):
+        assert names("app/cache/pool.py", text) == {"title.md", "text.md", "code.md", "paths.md"}
+        assert names("pool", text) == {"paths.md"}, "one word alone is no path where a text says it"
+
+
+def test_a_query_without_words_says_when_no_page_is_within_its_filters(store: Any) -> None:
+    assert _ask(store, "").notes == ("The query has no words, and there are no pages.",)
+    store.page("a.md", "the timeout")
+
+    nothing = _ask(store, "", file=about_file("lib/none.py"))
+
+    assert nothing.hits == () and len(nothing.notes) == 1 and "no page is within these filters" in nothing.notes[0]
+    assert "No page here is of the kind 'nope'" in " ".join(_ask(store, "", kinds=("nope",)).notes)
+    assert _ask(store, "").notes == ("The query has no words, so these are the newest pages.",)

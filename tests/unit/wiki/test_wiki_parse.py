@@ -25,6 +25,19 @@ def test_a_page_is_read_from_its_front_matter() -> None:
     assert (page.body, page.front["own"], page.problem) == ("# Heading\n", ["1"], None)
 
 
+@pytest.mark.parametrize(
+    ("front", "created"),
+    [
+        ("date: 2026-05-04", "2026-05-04"), ("date: 2026-05-04T10:00:00+02:00", "2026-05-04T10:00:00+02:00"),
+        ("date: 2026-05-04\ncreated: 2026-05-01", "2026-05-01"), ("date: 2026-05-04\ncreated: in May", "2026-05-04"),
+        ("date: 2026-05-04\ngenerated: {at: 2026-01-02}", "2026-05-04"), ("date: each Monday", None),
+        ("date: [2026-05-04]", None), ("created: in May", "in May"), ("date: each Monday\ncreated: ''", None),
+    ],
+)  # fmt: skip
+def test_a_page_was_made_when_created_or_else_date_says(front: str, created: str | None) -> None:
+    assert parse_page(PATH, f"---\n{front}\n---\ntext".encode()).created == created
+
+
 def test_a_page_without_front_matter_is_known_by_folder_heading_and_path() -> None:
     page = parse_page(
         "default/app/gotchas/a.md", b"text\n\n```sh\n# no heading\n```\n## The *first* heading ##\n# Second\n"
