@@ -58,8 +58,8 @@ def backup() -> None:
 def make(dest: Path | None, with_secrets: bool, keep: int | None, no_verify: bool, as_json: bool) -> None:
     """Copy everything but caches into one archive, beside a running daemon or without one.
 
-    DEST is a folder or a new file; without it the archive goes to `backups/` of the data directory. A backup on the
-    same disk helps against mistakes, not against the loss of the disk.
+    DEST is a folder, or a new file that ends in .tar.gz or .tgz; without it the archive goes to `backups/` of the data
+    directory. A backup on the same disk helps against mistakes, not against the loss of the disk.
     """
     from aimemory.store.actor import load_actor
     from aimemory.upkeep.backup.make import Wanted, make_backup

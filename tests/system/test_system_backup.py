@@ -210,6 +210,16 @@ def test_a_file_that_exists_is_never_replaced(daemon):
     assert refused.returncode == 3 and taken.read_bytes() == b"mine"
 
 
+def test_a_folder_that_is_missing_becomes_no_file(daemon):
+    stick = daemon.root / "stick"
+
+    refused = daemon.cli("backup", str(stick), "--no-verify")
+
+    assert refused.returncode == 2 and f"There is no folder {stick}" in refused.stderr and not stick.exists()
+    named = daemon.root / "mine.tgz"
+    assert daemon.cli("backup", str(named), "--no-verify").returncode == 0 and named.is_file()
+
+
 def test_a_backup_works_without_a_daemon_and_with_broken_settings(daemon):
     send(daemon, range(5))
     daemon.stop()

@@ -23,6 +23,7 @@ from aimemory.upkeep.backup.scratch import scratch_file
 
 SUFFIX = ".tar.gz"
 _ATTEMPTS = 3
+_SUFFIXES = (".tar.gz", ".tgz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,10 @@ def _place(config: Config, wanted: Wanted) -> tuple[Path, str | None]:
     folder, name = (target, None) if target.is_dir() else (target.parent, target.name)
     if not folder.is_dir():
         raise UserError(f"There is no folder {folder}. Make it, or name another place.")
+    if name is not None and not name.lower().endswith(_SUFFIXES) and not target.exists():
+        raise UserError(
+            f"There is no folder {target}. Make it, or attach the disk; the name of a file ends in .tar.gz or .tgz."
+        )
     inside = folder.resolve()
     root = data.root.resolve()
     if inside.is_relative_to(root) and not inside.is_relative_to(data.backups.resolve()):
