@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from aimemory.index.read import Plan
 from aimemory.index.search import Scope, Table, match_counts, scope_counts
 from aimemory.recall.query import Query, Term, one_of
-from aimemory.recall.spelling import MOST_WORDS, may_be_misspelt, nearest, said
+from aimemory.recall.spelling import MOST_WORDS, may_be_misspelt, nearest, said, with_umlauts
 from aimemory.recall.words import stem_start
 
 _RANKED_ROWS: dict[Table, int] = {"page": 8_000, "observation": 5_000}
@@ -47,7 +47,10 @@ def weigh(query: Query, scope: Scope) -> Plan[tuple[Query, dict[Table, list[Weig
     for i in [i for i in unknown if may_be_misspelt(query.terms[i].word)][:MOST_WORDS]:
         found = yield from nearest(query.terms[i].word, seen)
         if found:
-            corrected.append((terms[i].shown, found))
+            if found != (
+                with_umlauts(query.terms[i].word),
+            ):  # the same word in another spelling needs no word about it
+                corrected.append((terms[i].shown, found))
             terms[i] = replace(terms[i], match=one_of(found), start=stem_start(found[0]), shown=found[0])
             changed.append(i)
     yield from _count_again(terms, changed, counts)

@@ -13,6 +13,8 @@ MOST_WORDS = 3
 
 _SHORTEST = 4
 _LONG = 8
+_PART = 3
+"""At most one of so many letters may be wrong."""
 _BEGINNING = 2
 _ALTERNATIVES = 2
 _LOOKED_AT = 40
@@ -28,25 +30,41 @@ def nearest(word: str, seen: Scope) -> Plan[tuple[str, ...]]:
     """The words that differ least, commonest first, at most two; none where nothing is near.
 
     A word with `ue`, `oe` or `ae` is taken as written with an umlaut first. Else one wrong, missing, added or exchanged
-    letter, two in words of eight letters and more; the first two letters must be right, or exchanged. Only words that
-    stand in a row of `seen`: what another project holds is never told.
+    letter, two in words of eight letters and more, never more than a third of them; the first two letters must be
+    right, or exchanged. Only words that stand in a row of `seen`: what another project holds is never told.
     """
-    umlauts = _UMLAUT.sub(lambda found: found[0][0], word)
+    umlauts = with_umlauts(word)
     if umlauts != word and (yield from _there([umlauts], seen)):
         return (umlauts,)
-    allowed = 2 if len(word) >= _LONG else 1
+    allowed = _allowed(word)
     beginnings = dict.fromkeys((word[:_BEGINNING], word[1] + word[0]))
     stem = stem_start(word)  # words of events are known by their stems only
     found: list[tuple[int, int, str]] = []
     for beginning in beginnings:
         for known, rows in (yield from words_beginning(beginning, len(stem) - allowed, len(word) + allowed)):
-            distance = min(edits(word, known, allowed), edits(stem, known, allowed) or allowed + 1)
-            if 0 < distance <= allowed:
+            distance = min((d for d in (_distance(word, known), _distance(stem, known)) if d), default=0)
+            if distance:
                 found.append((distance, -rows, known))
     found = sorted(found)[:_LOOKED_AT]
     there = yield from _there([known for _, _, known in found], seen)
     near = [(distance, known) for distance, _, known in found if known in there]
     return tuple(known for distance, known in near if distance == near[0][0])[:_ALTERNATIVES]
+
+
+def with_umlauts(word: str) -> str:
+    """The word as folded where it was written with umlauts: `mueller` is `muller`."""
+    return _UMLAUT.sub(lambda found: found[0][0], word)
+
+
+def _allowed(word: str) -> int:
+    return 2 if len(word) >= _LONG else 1
+
+
+def _distance(word: str, known: str) -> int:
+    """How many letters are wrong, 0 where none is or too many are."""
+    allowed = _allowed(word)
+    distance = edits(word, known, allowed)
+    return distance if distance <= allowed and distance * _PART <= min(len(word), len(known)) else 0
 
 
 def _there(words: Sequence[str], seen: Scope) -> Plan[set[str]]:

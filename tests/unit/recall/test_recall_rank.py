@@ -170,6 +170,22 @@ def test_a_misspelt_word_is_taken_as_the_nearest_known_one_and_that_is_said(stor
     assert _ask(store, "xqzvk").hits == () and _ask(store, "xqzvk").loosened is None
 
 
+@pytest.mark.parametrize("typed", ["greeting", "greet", "gray"])
+def test_a_word_of_which_more_than_a_third_is_another_is_no_correction(store: Any, typed: str) -> None:
+    store.page("grant.md", "The grant was moved over gravel.")
+
+    assert _ask(store, f"{typed} moved").loosened is None
+
+
+def test_an_umlaut_that_is_written_out_is_no_correction_to_tell(store: Any) -> None:
+    store.page("a.md", "Frau Müller kennt die Anlage.")
+
+    answer = _ask(store, "mueller")
+
+    assert [hit.path for hit in answer.hits] == ["a.md"] and answer.loosened is None
+    assert _ask(store, "mullerr").loosened == "'mullerr' occurs nowhere; taken as 'muller'."
+
+
 def test_edits_are_counted_up_to_a_bound() -> None:
     assert [edits("abcd", b, 2) for b in ("abcd", "abdc", "abc", "xbcd", "abcdef", "wxyz")] == [0, 1, 1, 1, 2, 3]
 
