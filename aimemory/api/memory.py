@@ -1,7 +1,7 @@
 """The operations of the product as one typed face: HTTP, MCP and the command line call this and nothing deeper."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,7 +99,7 @@ class Memory:
         related: Callable[[Find, Where], Related],
         undoing: Undoing, refile: Refile, bundles: Bundles, capture: CaptureFace, merging: Merging,
         conflicts: ConflictCopies, forget: Callable[[Find], Forget], audit: Audit, vectors: Vectors,
-        status: Callable[[], dict[str, Any]], examine: Callable[..., list[dict[str, object]]],
+        status: Callable[[], Awaitable[dict[str, Any]]], examine: Callable[..., list[dict[str, object]]],
     ) -> None:  # fmt: skip
         self._config = config
         self._clock = clock
@@ -306,7 +306,7 @@ class Memory:
 
     async def status(self) -> dict[str, Any]:
         """The state of every part; counts are left out while the index can't answer."""
-        found = self._status()
+        found = await self._status()
         try:
             return found | {"counts": await self._reader.read(counts())}
         except (Unavailable, Damaged) as error:

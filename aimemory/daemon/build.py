@@ -25,6 +25,7 @@ from aimemory.api.undo import Undoing
 from aimemory.api.versions import Find
 from aimemory.brief.compose import Composer
 from aimemory.config import Config
+from aimemory.daemon.gauge import Gauge
 from aimemory.daemon.jobs import Jobs, SpoolJob
 from aimemory.daemon.mend import mend_wiki
 from aimemory.daemon.parts import Parts, State
@@ -222,7 +223,7 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         key=load_key(data.private / "fence"), title_of=title_of, clock=clock, home=config.home, actor=actor,
         offer=config.handoff.offer,
     )  # fmt: skip
-    state = State(started_ns=clock.now_ns(), tightened=tightened)
+    state = State(started_ns=clock.now_ns(), tightened=tightened, gauge=Gauge(config, clock))
     stopping = asyncio.Event()
 
     segments = asyncio.Lock()
@@ -290,6 +291,11 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
         refiling=refiling, relinking=relinking, projects=projects, history=page_history, reader=reader, callers=callers,
         actor=actor,
     )  # fmt: skip
+
+    async def status() -> dict[str, object]:
+        await state.gauge.refresh()
+        return status_of(parts)
+
     memory = Memory(
         config=config, clock=clock, actor=actor, pages=pages, projects=projects, projector=projector, reader=reader,
         composer=composer, faces=faces, callers=callers, folders=folders, repair=repair,
@@ -311,7 +317,7 @@ def build(config: Config, tightened: list[str], clock: Clock | None = None) -> P
             find=find, planner=planner, purge=purge, rescan=rescan, pages=pages, history=page_history,
             projects=projects, reader=reader, config=config, actor=actor, retention=retention,
         ),
-        status=lambda: status_of(parts),
+        status=status,
         examine=lambda **seen: [finding.as_data() for finding in examine(look(config, **seen))],
     )  # fmt: skip
     replies = Replies(

@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
 
 from aimemory.config import Config
 from aimemory.daemon.parts import State
@@ -19,7 +18,6 @@ from aimemory.store.pages import Pages
 from aimemory.store.projector import Projector
 from aimemory.store.refile import Refiling
 from aimemory.upkeep.backup.automatic import Automatic
-from aimemory.upkeep.disk import measure
 from aimemory.upkeep.listings import Listings
 from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.retention import Retention
@@ -139,6 +137,4 @@ class Jobs:
         self.state.git_fault = await asyncio.to_thread(fault, self.config.data.wiki)
 
     async def _measure_disk(self, pulse: Pulse) -> None:
-        given = self.config.backup.folder
-        folder = Path(given) if given else None
-        self.state.usage = await asyncio.to_thread(measure, self.config.data.root, self.config.storage.budget, folder)
+        await asyncio.to_thread(self.state.gauge.take)

@@ -6,6 +6,7 @@ from typing import Any
 
 from aimemory.api import Memory
 from aimemory.config import Config
+from aimemory.daemon.gauge import Gauge
 from aimemory.handoff.batons import Batons
 from aimemory.handoff.closing import Closer
 from aimemory.intake.counters import Counters
@@ -33,7 +34,6 @@ from aimemory.store.vectors import Vectors
 from aimemory.store.watcher import Watcher
 from aimemory.store.writer import Writer
 from aimemory.upkeep.backup.automatic import Automatic
-from aimemory.upkeep.disk import Usage
 from aimemory.upkeep.purge.run import Purge
 from aimemory.upkeep.retention import Retention
 from aimemory.upkeep.scheduler import Scheduler
@@ -47,10 +47,10 @@ class State:
 
     started_ns: int
     tightened: list[str]
+    gauge: Gauge
     pulses: dict[str, TaskPulse] = field(default_factory=dict)
     endpoint: dict[str, Any] = field(default_factory=dict)
     spool: dict[str, Any] = field(default_factory=dict)
-    usage: Usage | None = None
     packed: Packed | None = None
     git_fault: str | None = None
     background: list[asyncio.Task[None]] = field(default_factory=list)

@@ -49,7 +49,7 @@ def status_of(parts: "Parts") -> dict[str, Any]:
             "conflicts": len(parts.conflicts.unsettled), "conflicts_dropped": parts.conflicts.dropped,
         },
         "spool": state.spool,
-        "disk": state.usage.as_data() if state.usage is not None else {},
+        "disk": state.gauge.usage.as_data() if state.gauge.usage is not None else {},
         "backup": parts.automatic.as_data(),
         "self_check": parts.selfcheck.as_data(),
         "retention": parts.retention.as_data(),
@@ -127,7 +127,7 @@ def _problems(parts: "Parts", now: int) -> list[str]:
         found.append(f"{len(no_pages) - _SHOWN} more files of the wiki are no pages for such reasons.")
     found += [_held(path, kinds) for path, kinds in parts.pages.gate.held.items()]
     found += _conflicts(parts)
-    if state.usage is not None and (problem := state.usage.warning()):
+    if state.gauge.usage is not None and (problem := state.gauge.usage.warning()):
         found.append(problem)
     if problem := parts.automatic.problem():
         found.append(problem)

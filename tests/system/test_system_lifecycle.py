@@ -400,11 +400,11 @@ def test_an_unknown_path_is_answered_in_the_same_shape_as_every_error(daemon):
 
 HANGS = """
 import pathlib, threading
-import aimemory.daemon.jobs as jobs
+import aimemory.daemon.gauge as gauge
 def measure(*given):
     pathlib.Path({reached!r}).touch()
     threading.Event().wait()
-jobs.measure = measure
+gauge.measure = measure
 from aimemory.__main__ import main
 main()
 """

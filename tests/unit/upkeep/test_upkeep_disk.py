@@ -1,9 +1,13 @@
 """What takes the room, and when that is said."""
 
+import asyncio
 import os
+import threading
 
 import pytest
+from inside import SECOND_NS, memory
 
+from aimemory.daemon import gauge
 from aimemory.upkeep.disk import measure
 
 
@@ -53,3 +57,38 @@ def test_backups_in_another_folder_count_too(tmp_path):
     (tmp_path / "far" / "b.tar.gz").write_bytes(os.urandom(8192))
 
     assert measure(tmp_path / "data", 0, tmp_path / "far").parts["backups"] == 8192
+
+
+def test_status_measures_again_after_a_minute_and_waits_for_no_disk_that_hangs(tmp_path, monkeypatch):
+    async def scene():
+        async with memory(tmp_path) as (parts, clock):
+
+            async def total():
+                return (await parts.memory.status())["disk"]["parts"]["logs"]
+
+            before = await total()
+            (parts.config.data.logs / "much").write_bytes(os.urandom(1 << 20))
+            clock.ns += 59 * SECOND_NS
+            assert await total() == before
+            clock.ns += 2 * SECOND_NS
+            now = await total()
+            assert now >= before + (1 << 20)
+
+            hangs, started = threading.Event(), []
+
+            def hanging(*given):
+                started.append(given)
+                hangs.wait(60)
+                return measure(*given)
+
+            monkeypatch.setattr(gauge, "measure", hanging)
+            (parts.config.data.logs / "much").unlink()
+            clock.ns += 61 * SECOND_NS
+            assert [await total(), await total()] == [now, now]
+            assert len(started) == 1
+            hangs.set()
+            async with asyncio.timeout(60):
+                while await total() == now:
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(scene())
