@@ -16,19 +16,46 @@ from aimemory.config import Config, load_config
 from aimemory.errors import NotFound, UserError
 from aimemory.model.page import total_text
 
+_MINUS = re.compile(r"-[a-z]{3,}(\s.*)?")
 _WORD = re.compile(r"[^\W_]{2,}")
 _LIKE_NAMED = 3
 _LABEL_COLORS = {"called wrong": "red"}
 
 
+class _Search(click.Command):
+    """Notes which argument is a word behind a minus by its looks, that the shell's rules make an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        options = args[: args.index("--")] if "--" in args else args
+        ctx.meta[_MEANT] = next((one for one in options if _MINUS.fullmatch(one)), None)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(error.format_message() + _in_quotes(ctx), error.ctx or ctx) from error
+
+
+_MEANT = "aimemory.minus"
+
+
+def _in_quotes(ctx: click.Context) -> str:
+    """How to leave a word out, where one of the arguments may have been meant so; else ""."""
+    if (meant := ctx.meta.get(_MEANT)) is None:
+        return ""
+    word, *more = meant.split(None, 1)
+    what = f'-"{word[1:]} {more[0]}"' if more else word
+    return f" {meant} was read as an option; to leave it out, put the query in quotes: 'redis {what}'."
+
+
 @click.command(
+    cls=_Search,
     epilog=examples(
         "aimemory search session brief",
+        "aimemory search 'redis -pool -\"use redis\"'",
         "aimemory search -p '*' 'connection refused'",
         "aimemory search --open 1 'why is the timeout 30 s'",
         "aimemory search --json 飞书",
         "aimemory search --explain --file src/main.py 'why is the timeout 30 s'",
-    )
+    ),
 )
 @click.argument("query", nargs=-1)
 @project_option
@@ -54,7 +81,8 @@ def search(
 ) -> None:  # fmt: skip
     """Search pages and recorded events. Any text is a valid query; quoted "phrases" and -word work.
 
-    Words that begin with a dash go behind `--`:  aimemory search -- -Wall
+    A query with these goes in quotes, for the shell: 'redis -pool'. One that begins with a dash goes behind `--`:
+    aimemory search -- -Wall
     """
     config = load_config()
     client = Client(config)
@@ -62,7 +90,13 @@ def search(
     if opened is not None and filters["cursor"] is None:
         limit = min(50, max(limit, opened))
     body = {"query": text, "cwd": here(), "limit": limit, "observations": not pages_only, "fold": not no_fold}
-    found = client.post("/api/v1/search", body | filters)
+    hint = _in_quotes(click.get_current_context())
+    try:
+        found = client.post("/api/v1/search", body | filters)
+    except UserError as error:
+        raise type(error)(f"{error}{hint}") from error
+    if hint and not found["answer"]["hits"]:
+        note(hint.strip())
     if opened is not None:
         _open(config, client, found, opened, as_json)
     elif as_json:

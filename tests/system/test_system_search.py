@@ -148,6 +148,21 @@ def test_requirements_are_dropped_step_by_step_and_the_answer_says_so(library):
     assert found[0] == "wide" and note == 'Nothing meets "v2 gateway", -width; taken as plain words instead.'
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("gateway", "-pool"), "'redis -pool'"), (("gateway", "-draft"), "'redis -draft'"),
+        (("gateway", "-nginx"), "'redis -nginx'"), (("-p", "*", "gateway", "-kube"), "'redis -kube'"),
+        (("gateway", "-pool size"), "'redis -\"pool size\"'"), (("-p", "nowhere", "gateway"), None),
+        (("-p", "*", "gateway", "--", "-pool"), None), (("-p", "*", "gateway -width"), None),
+    ],
+)  # fmt: skip
+def test_a_word_behind_a_minus_that_the_shell_made_an_option_is_told(library, arguments, hint):
+    done = library.cli("search", *arguments)
+
+    assert (hint in done.stderr) if hint else ("in quotes" not in done.stderr)
+
+
 @pytest.mark.promise("P4.280")
 def test_a_misspelt_word_is_never_taken_as_one_of_another_project(daemon, tmp_path):
     here, there = (repository(tmp_path / name) for name in ("here", "there"))
