@@ -81,6 +81,8 @@ class Repair:
         """
         if key in ("id", "type"):
             raise UserError(f"{key!r} says what the page is and stays as it is.")
+        if key == "title" and (not isinstance(value, str) or not value.strip()):
+            raise UserError("The title is empty, or no text: nothing was written. A page keeps a title; give another.")
         if sanitize(key).counts:
             raise UserError("The field's name looks as if it held a secret. Choose another.")
         path, where = await self._find(page, project, caller)

@@ -140,11 +140,13 @@ def test_what_is_no_text_becomes_no_page_no_handoff_and_no_edit(daemon, shop, tm
     assert not list(daemon.data.wiki.rglob("bin-*.md"))
 
 
-@pytest.mark.parametrize("field", ["id=other", "type=rule", "nothing", "a b=c"])
+@pytest.mark.parametrize("field", ["id=other", "type=rule", "nothing", "a b=c", "title=", "title=[]"])
 def test_a_field_that_cannot_be_set_is_refused(daemon, shop, field):
     page = write(daemon)
+    before = file_of(daemon, page).read_bytes()
 
     assert daemon.cli("edit", page["path"], "--set", field).returncode == 2
+    assert file_of(daemon, page).read_bytes() == before
 
 
 def test_a_session_page_that_a_person_edited_by_command_is_not_made_anew(daemon, shop):
