@@ -93,7 +93,7 @@ class Repair:
         if content.value == text:
             info = await self._reader.read(page_info(path))
             name = where.project.path if where.project else None
-            return Written(path, info.id if info else "", version, name, where.how, False)
+            return Written(path, info.id if info else "", version, name, where.how, False, unchanged=True)
         return await self._write(path, content, version, caller, where, f"Set {key}", "edit", text)
 
     async def delete_page(
@@ -135,6 +135,10 @@ class Repair:
         wanted = chosen(path, found, version)
         text = decoded(path, wanted, await self._history.content(path, wanted))
         expected = found[0].version if exists else None
+        if expected is not None and wanted.version == expected:
+            info = await self._reader.read(page_info(path))
+            name = where.project.path if where.project else None
+            return Written(path, info.id if info else "", expected, name, where.how, False, unchanged=True)
         return await self._write(path, sanitize(text), expected, caller, where, "Restore", "restore", None)
 
     # -- looking -----------------------------------------------------------------------------------------------------

@@ -101,7 +101,10 @@ def chosen(path: str, found: Sequence[PastVersion], named: str | None) -> PastVe
     if named.isascii() and named.isdigit() and len(named) < _MIN_PREFIX:
         if 0 < int(named) <= len(found) and found[int(named) - 1].version is not None:
             return found[int(named) - 1]
-        raise NotFound(f"Version {named} of {path} has no text. `aimemory history {path}` lists its versions.")
+        lists = f"`aimemory history {path}` lists its versions."
+        if 0 < int(named) <= len(found):
+            raise NotFound(f"Version {named} of {path} is its deletion and has no text. {lists}")
+        raise NotFound(f"{path} has no version {named}: they are numbered from 1, the newest, to {len(found)}. {lists}")
     fits = [
         one
         for one in with_text

@@ -59,7 +59,7 @@ def read(
     if outline:
         _print_sections(found)
     else:
-        _print_text(found)
+        _print_text(found, offset)
     if found["next_offset"] is not None:
         say(
             f"{found['next_offset']:,} of {found['total_chars']:,} characters; --offset {found['next_offset']} goes on."
@@ -68,14 +68,17 @@ def read(
         say(found["version"])
 
 
-def _print_text(found: dict[str, Any]) -> None:
+def _print_text(found: dict[str, Any], offset: int) -> None:
     if found["diff_from"]:
         since, until = found["diff_from"]["said"], found["as_of"]["said"] if found["as_of"] else "now"
         say(clean(f"{found['path']}: from {since} to {until}"))
     elif found["as_of"]:
         say(clean(f"{found['path']}: {found['as_of']['said']}"))
     text = found["text"]
-    if not text and found["diff_from"]:
+    if not text and offset and offset >= found["total_chars"]:
+        of = "difference" if found["diff_from"] else "section" if found["section"] else "page"
+        say(f"The {of} ends at character {found['total_chars']:,}.")
+    elif not text and found["diff_from"]:
         say("Nothing changed.")
     elif found["diff_from"] and sys.stdout.isatty():
         for line in clean(text).splitlines():

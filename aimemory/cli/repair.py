@@ -213,7 +213,11 @@ def _print_written(written: dict[str, Any], as_json: bool, did: str) -> None:
         print_json(written)
         return
     click.echo(clean(written["path"]))
-    note("Nothing was changed." if written.get("unchanged") else f"{did}; version {written['version']}.")
+    note(
+        "There is nothing to do: the page has that text."
+        if written.get("unchanged")
+        else f"{did}; version {written['version']}."
+    )
     note_merged(written)
     _note_redacted(written["redacted"].items())
 

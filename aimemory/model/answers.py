@@ -190,6 +190,7 @@ class Written:
 
     redacted: how many things of each kind were taken out of the text before it was stored. merged: somebody had changed
     the page since the version that was given; both changes are in it, so its text is not the one that was sent.
+    unchanged: the page had that text already, and nothing was written.
     """
 
     path: str
@@ -200,6 +201,7 @@ class Written:
     created: bool
     redacted: Mapping[str, int] = field(default_factory=dict)
     merged: bool = False
+    unchanged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

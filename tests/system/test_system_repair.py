@@ -228,6 +228,14 @@ def test_an_earlier_version_takes_the_place_of_the_present_one(daemon, shop):
         assert daemon.cli("undelete", page["path"], "--from", name).returncode == 0
         assert file_of(daemon, page).read_bytes() == first
     assert daemon.cli("undelete", page["path"], "--from", "ffffffff").returncode == 2
+    lines = len(daemon.lines("page"))
+    same = daemon.cli("undelete", page["path"], "--from", "1")
+    assert same.returncode == 0 and "nothing to do" in same.stderr and "Restored" not in same.stderr
+    assert len(daemon.lines("page")) == lines
+    none = daemon.cli("read", page["path"], "--as-of", "99")
+    assert none.returncode == 2 and "has no version 99: they are numbered from 1" in none.stderr
+    behind = daemon.cli("read", page["path"], "--offset", "99999999")
+    assert (behind.stdout, behind.stderr) == ("", f"The page ends at character {len(first.decode())}.\n")
 
 
 @pytest.mark.promise("P10.4")
