@@ -332,6 +332,15 @@ def test_history_tells_who_did_what_from_git_and_journal(daemon, shop):
     assert "+status: draft" in daemon.cli("history", page["path"], "--diff", "4").stdout
     assert daemon.cli("history", page["path"], "--diff", "6").returncode == 2
 
+    lock = daemon.data.wiki / ".git/index.lock"  # somebody's git is at work: what people change waits for it
+    lock.touch()
+    file_of(daemon, page).write_text(file_of(daemon, page).read_text() + "Not committed yet.\n")
+    newest, before, *_ = history(daemon, page)["changes"]
+    assert (newest["what"], newest["by_hand"], newest["commit"]) == ("changed", True, None)
+    assert before["version"] == found[0]["version"]
+    assert "+Not committed yet." in daemon.cli("history", page["path"], "--diff", "1").stdout
+    lock.unlink()
+
 
 def test_every_version_of_a_page_can_come_back_however_fast_they_followed(daemon, shop):
     page = write(daemon, body="version 0")
