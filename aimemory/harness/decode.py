@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
+from aimemory.harness.registry import FALLBACK
 from aimemory.harness.spec import EventRow, HarnessSpec
 from aimemory.harness.table import Paths
 from aimemory.harness.tools import NO_CALL, Call, answer_text, look_up, plain_text, read_call
@@ -23,6 +24,9 @@ _EXTRA_BYTES = 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_NS = 2**63 - 1
 _WHOLE_NUMBER = re.compile(r"\s*-?[0-9]{1,10}\s*")
+
+_PLAIN = re.compile(r"\w[\w.+ -]{0,79}")
+"""What a harness without a data file may be called; it is shown, and named in pages."""
 
 
 def decode(
@@ -72,7 +76,7 @@ class _Payload:
 def _event(body: Json, said: Delivery, spec: HarnessSpec, prompt_bytes: int, tool_bytes: int) -> Event:
     common = spec.other.fields
     body = without_ours(body, _roots(common, "tool"), _roots(common, "output"))
-    harness = spec.id if spec.known else said.harness
+    harness = spec.id if spec.known else said.harness if _PLAIN.fullmatch(said.harness) else FALLBACK
     if body is None:
         body = {}
     if type(body) is not dict:

@@ -72,6 +72,11 @@ def test_an_unknown_harness_keeps_its_name_and_loses_nothing() -> None:
     assert event.extra == {"mood": "fine"}
 
 
+@pytest.mark.parametrize("name", ["../x", "/etc", "..", "a\x1b[31m", "a\nb", " ", "x" * 200])
+def test_an_unknown_name_that_is_no_plain_one_is_kept_as_generic(name: str) -> None:
+    assert event_of(name, "prompt", {"prompt": "hello"}).harness == "generic"
+
+
 @pytest.mark.parametrize("payload", [[1, "two"], 42, "two", True])
 def test_a_payload_that_is_no_object_is_kept_as_text(payload: Any) -> None:
     event = event_of("claude-code", "Stop", payload, session_id="s1")
