@@ -143,6 +143,8 @@ def refusal(error: sqlite3.Error) -> AimemoryError:
         return NeedsRebuild(f"The index is damaged ({name}). It is a cache: `aimemory reindex` builds it anew.")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT")):
         return Unavailable(f"The index is busy ({name}). Try again.")
+    if name.startswith("SQLITE_FULL"):  # an index built anew needs more room than the one that is there
+        return Unavailable("The disk is full: the index can't be written. Free some room; it goes on by itself then.")
     return Unavailable(
         f"The index can't answer ({name}); this is not the same as finding nothing. "
         "Try again, and if it stays so run `aimemory reindex`."

@@ -8,10 +8,8 @@ import gzip
 import io
 import os
 import re
-import shutil
 import stat
 import tarfile
-import tempfile
 import unicodedata
 import zipfile
 import zlib
@@ -22,6 +20,7 @@ from typing import IO
 
 from aimemory.errors import UserError
 from aimemory.privacy import repair
+from aimemory.upkeep.backup.scratch import scratch_folder
 
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 256 << 20
@@ -52,8 +51,7 @@ def write_bundle(dest: Path, files: Mapping[str, str]) -> None:
     if dest.exists() and not (dest.is_dir() and not any(dest.iterdir())):
         raise UserError(f"{dest} exists already. Name another place, or move it away first.")
     dest.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".aimemory-", dir=dest.parent))
-    try:
+    with scratch_folder(dest.parent, "export") as scratch:  # what a kill left there goes too
         made = scratch / dest.name
         if dest.name.endswith(".zip"):
             _write_zip(made, files)
@@ -64,8 +62,6 @@ def write_bundle(dest: Path, files: Mapping[str, str]) -> None:
                 (made / path).parent.mkdir(parents=True, exist_ok=True)
                 (made / path).write_bytes(text.encode("utf-8"))
         made.replace(dest)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _write_zip(path: Path, files: Mapping[str, str]) -> None:

@@ -4,6 +4,8 @@ import gzip
 import io
 import os
 import stat
+import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -160,3 +162,14 @@ def test_an_archive_with_one_folder_in_it_is_that_folder_and_hidden_files_are_no
 
     assert sorted(bundle.files) == ["a.md", "x/b.md"]
     assert "p.png" in bundle.left_out
+
+
+@pytest.mark.promise("P10.340")
+def test_what_a_killed_export_leaves_goes_with_the_next_one(tmp_path):
+    left = "import os, sys, pathlib; from aimemory.upkeep.okf import files; files._write_tar = lambda *_: os._exit(9); "
+    left += "files.write_bundle(pathlib.Path(sys.argv[1]), {'a.md': 'x'})"
+    assert subprocess.run([sys.executable, "-c", left, str(tmp_path / "out/b.tar.gz")], check=False).returncode == 9
+    assert [path.name.startswith(".aimemory-") for path in (tmp_path / "out").iterdir()] == [True]
+
+    write_bundle(tmp_path / "out/b.tar.gz", FILES)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["b.tar.gz"]
