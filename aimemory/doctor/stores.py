@@ -1,6 +1,5 @@
 """Journal, index and wiki as they lie on the disk: quick looks that read no more than ends and heads."""
 
-import errno
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 from aimemory.datadir import DataDir
 from aimemory.doctor.finding import Finding, Level, Situation
 from aimemory.errors import AimemoryError
-from aimemory.index.connect import check, open_reader, open_writer
+from aimemory.index.connect import check, is_no_room, open_reader, open_writer
 from aimemory.index.links import ambiguous_links, broken_links, link_counts, shared_names
 from aimemory.index.pages import problems
 from aimemory.index.read import read
@@ -24,7 +23,6 @@ from aimemory.wiki.mendplace import left_by_a_kill
 _GIT_S = 10.0
 _TAIL = 1 << 16
 _SHOWN = 5
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _SMALL = 64 << 20
 """Up to this size, in bytes, an index is compared with itself at once: some seconds."""
 
@@ -109,7 +107,7 @@ def _text(data: DataDir) -> Finding:
             with closing(open_writer(copy)) as db:
                 problems = check(db)
     except (sqlite3.Error, AimemoryError, OSError) as error:
-        if _is_no_room(error):
+        if is_no_room(error):
             return Finding(
                 "stores.text", Level.NOTE, "The full text was not compared with its rows: a copy of the index finds no "
                 "room.", str(error), fix="Free some room on the disk, and look again.",
@@ -121,13 +119,6 @@ def _text(data: DataDir) -> Finding:
             fix="aimemory reindex",
         )  # fmt: skip
     return Finding("stores.text", Level.OK, "The full text fits its rows.", f"{size >> 10:,} KiB compared")
-
-
-def _is_no_room(error: BaseException) -> bool:
-    """Whether this, or what it was made of, is a full disk, which says nothing of the index."""
-    if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(error, "errno", None) in _NO_ROOM:
-        return True
-    return error.__cause__ is not None and _is_no_room(error.__cause__)
 
 
 def _database(path: Path) -> Finding:

@@ -1,5 +1,6 @@
 """Opening the cache: one write connection, read connections of both kinds, and when the file has to be built anew."""
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ _BUSY_MS = 5000
 _CACHE_KIB = 8192
 _WAL_LIMIT_BYTES = 64 << 20
 _SIDE_FILES = ("-wal", "-shm", "-journal")
+_NO_ROOM = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+"""What SQLite says on a full disk; the second where it makes the file that connections share."""
+_NO_ROOM_ERRNO = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NeedsRebuild(Damaged):
@@ -27,7 +31,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
     The connection may be used from any one thread at a time. `synchronous=NORMAL`: after a power loss the newest
     transactions may be missing, never torn; the journal has them. Transactions are explicit (autocommit otherwise).
-    Raises NeedsRebuild for a file of another schema, or one that is no database or damaged where it was looked at.
+    Raises NeedsRebuild for a file of another schema, or one that is no database or damaged where it was looked at;
+    Unavailable where there is no room for the files beside it.
     """
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
     with _closed_on_failure(db, path):
@@ -57,7 +62,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 def _closed_on_failure(db: sqlite3.Connection, path: Path) -> Iterator[None]:
     try:
         yield
-    except NeedsRebuild:
+    except AimemoryError:
         db.close()
         raise
     except sqlite3.DatabaseError as error:
@@ -99,7 +104,7 @@ def check(db: sqlite3.Connection) -> list[str]:
     """What is wrong inside the file, in a few words each; empty when all is well. Reads everything: seconds, not ms.
 
     Compares the full-text indexes with the rows they were made from, so a change of either alone is seen. Needs the
-    write connection.
+    write connection. Raises Unavailable on a full disk.
     """
     problems = []
     try:
@@ -109,11 +114,15 @@ def check(db: sqlite3.Connection) -> list[str]:
         if result != "ok":
             problems.append("the database file is damaged")
     except sqlite3.DatabaseError as error:
+        if is_no_room(error):
+            raise refusal(error) from error
         problems.append(f"the database file is damaged ({error.sqlite_errorname})")
     for table in ("page_fts", "observation_fts", *TABLES):
         try:
             db.execute(f"insert into {table}({table}, rank) values ('integrity-check', 1)")
         except sqlite3.DatabaseError as error:
+            if is_no_room(error):
+                raise refusal(error) from error
             problems.append(f"{table} doesn't match its rows ({error.sqlite_errorname})")
     return problems
 
@@ -136,15 +145,23 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("rollback")
 
 
+def is_no_room(error: BaseException) -> bool:
+    """Whether this, or what it was made of, is a full disk, which says nothing of the index."""
+    name = getattr(error, "sqlite_errorname", None) or ""
+    if name.startswith(_NO_ROOM) or getattr(error, "errno", None) in _NO_ROOM_ERRNO:
+        return True
+    return error.__cause__ is not None and is_no_room(error.__cause__)
+
+
 def refusal(error: sqlite3.Error) -> AimemoryError:
     """SQLite's error in our words; its own text is left out, since it may quote what was asked."""
     name = getattr(error, "sqlite_errorname", type(error).__name__)
+    if is_no_room(error):  # an index built anew needs more room than the one that is there
+        return Unavailable("The disk is full: the index can't be written. Free some room; it goes on by itself then.")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")):
         return NeedsRebuild(f"The index is damaged ({name}). It is a cache: `aimemory reindex` builds it anew.")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_INTERRUPT")):
         return Unavailable(f"The index is busy ({name}). Try again.")
-    if name.startswith("SQLITE_FULL"):  # an index built anew needs more room than the one that is there
-        return Unavailable("The disk is full: the index can't be written. Free some room; it goes on by itself then.")
     return Unavailable(
         f"The index can't answer ({name}); this is not the same as finding nothing. "
         "Try again, and if it stays so run `aimemory reindex`."
@@ -172,8 +189,10 @@ def _check_schema(db: sqlite3.Connection, path: Path) -> None:
     db.execute("select value from meta where key = 'applied_seq'").fetchone()
 
 
-def _unusable(path: Path, error: sqlite3.DatabaseError) -> NeedsRebuild:
+def _unusable(path: Path, error: sqlite3.DatabaseError) -> AimemoryError:
     name = getattr(error, "sqlite_errorname", type(error).__name__)
+    if is_no_room(error):
+        return refusal(error)
     return NeedsRebuild(f"{path} can't be used ({name}). It is a cache: `aimemory reindex` builds it anew.")
 
 

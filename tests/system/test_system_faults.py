@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from living import Daemon, exchange, git, repository
+from living import LIMIT_S, Daemon, exchange, git, repository
 
 SECRET = "ghp_" + "Zq8R" * 9
 
@@ -294,6 +294,31 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from_without_he
         assert send(daemon, [500])[0]["outcome"] == "stored"
         assert len(daemon.lines("observation")) == 10 + acknowledged + 1
         daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "git catches up by itself")
+    finally:
+        daemon.close()
+
+
+@pytest.mark.promise("P2.341")
+def test_a_start_on_a_full_disk_leaves_a_good_index_where_it_is(small_disk):
+    daemon = Daemon(small_disk)
+    try:
+        daemon.start()
+        send(daemon, range(10))
+        daemon.stop()
+        before = daemon.data.index.read_bytes()
+        with (small_disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError):
+            while True:
+                filler.write(b"x" * 4096)
+        daemon.spawn()
+        assert daemon.process.wait(LIMIT_S) != 0
+
+        assert "Free some room" in (small_disk / "stderr").read_text() + daemon.cli("status").stderr
+        assert daemon.data.index.read_bytes() == before
+        assert not list(daemon.data.index.parent.glob("*.set-aside"))
+
+        (small_disk / "filler").unlink()
+        daemon.start()
+        assert daemon.status()["index"]["damage"] == [] and len(daemon.search("note")) == 10
     finally:
         daemon.close()
 

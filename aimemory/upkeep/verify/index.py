@@ -10,7 +10,7 @@ from aimemory.datadir import DataDir
 from aimemory.errors import AimemoryError
 from aimemory.index.apply import apply_lines, batches
 from aimemory.index.compare import Difference, differences
-from aimemory.index.connect import check, open_reader, open_writer
+from aimemory.index.connect import check, is_no_room, open_reader, open_writer
 from aimemory.journal.lines import Line
 from aimemory.journal.replay import replay
 from aimemory.store.pagerows import is_project_page, take_pages
@@ -48,9 +48,15 @@ def check_index(data: DataDir, last_seq: int, findings: Findings, progress: Prog
                     fresh = scratch / "fresh.sqlite3"
                     _build(data, fresh, applied, progress)
                     _tell(differences(db, fresh), data, db, findings)
-    except AimemoryError as error:
-        findings.add("damage", "index", where, str(error), REINDEX)
-    except (sqlite3.DatabaseError, OSError) as error:
+    except (AimemoryError, sqlite3.DatabaseError, OSError) as error:
+        if is_no_room(error):
+            findings.add(
+                "note", "index", where, "A copy to compare finds no room.", "Free some room, and verify again."
+            )
+            return
+        if isinstance(error, AimemoryError):
+            findings.add("damage", "index", where, str(error), REINDEX)
+            return
         findings.add("damage", "index", where, f"It can't be read ({type(error).__name__}).", REINDEX)
 
 
