@@ -78,7 +78,7 @@ def _read_tally(fd: int) -> tuple[int, int]:
     try:
         total, swept_ns = json.loads(os.pread(fd, 128, 0))
         return int(total), int(swept_ns)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # 1e999 is a number to JSON
         return 0, 0
 
 
@@ -119,7 +119,7 @@ def _write_counts(path: str, more: dict[str, int]) -> None:
         with open(path, encoding="ascii") as file:
             counts = json.load(file)
         counts = {str(key): int(value) for key, value in counts.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
+    except (OSError, ValueError, AttributeError, TypeError, OverflowError):
         counts = {}
     for key, number in more.items():
         counts[key] = counts.get(key, 0) + number

@@ -89,7 +89,7 @@ class Rejects:
         """How many files the bound has removed. Blocks."""
         try:
             return int(json.loads((self.folder / _FORCED_OUT).read_bytes())["files"])
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, OverflowError):
             return 0
 
     def count(self) -> int:

@@ -205,7 +205,7 @@ def _manifest(archive: Path, raw: bytes) -> Manifest:
     try:
         said: dict[str, Any] = json.loads(raw)
         known = {one.name for one in fields(Manifest)}
-        files = {name: FileFact(f["size"], f["sha256"], int(f["mtime_ns"])) for name, f in said["files"].items()}
+        files = {name: FileFact(f["size"], f["sha256"], f["mtime_ns"]) for name, f in said["files"].items()}
         made = Manifest(**{k: v for k, v in said.items() if k in known} | {"files": files})
         _check_kinds(made)
         return made
@@ -218,11 +218,13 @@ def _check_kinds(manifest: Manifest) -> None:
     texts = (manifest.made_at, manifest.version, manifest.user, manifest.machine)
     optional = (manifest.branch, manifest.config_from)
     counts = [manifest.seq, *(manifest.counts[name] for name in ("pages", "lines", "files", "bytes"))]
+    counts += [number for fact in manifest.files.values() for number in (fact.size, fact.mtime_ns)]
     if (
         not all(isinstance(one, str) for one in (*texts, *manifest.skipped))
         or not all(one is None or isinstance(one, str) for one in optional)
         or not all(type(one) is int for one in counts)
         or not isinstance(manifest.skipped, list)
+        or not all(abs(fact.mtime_ns) < 1 << 63 for fact in manifest.files.values())
     ):
         raise TypeError
 

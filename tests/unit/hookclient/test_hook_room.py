@@ -110,3 +110,14 @@ def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_durable(f"{tmp_path}/target", b"x")
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
+
+
+@pytest.mark.parametrize("damage", ['{"tool": 1e999}', "[1e999, 0]", '{"tool": null}', "[[], 1]", "{", "\\x00"])
+def test_damaged_counts_and_a_damaged_tally_begin_anew(tmp_path: Path, damage: str) -> None:
+    for name in (".dropped", ".tally"):
+        (tmp_path / name).write_text(damage)
+    spool(tmp_path, "tool", size=600, rand="0")
+    last = spool(tmp_path, "tool", size=600, rand="1")
+
+    assert names(tmp_path) == {last}
+    assert dropped(tmp_path) == {"tool": 1}

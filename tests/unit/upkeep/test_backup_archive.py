@@ -237,7 +237,8 @@ def test_a_file_that_nobody_thought_of_is_kept_and_a_link_is_named(tmp_path):
 @pytest.mark.promise("P2.33")
 @pytest.mark.parametrize(
     "wrong", [{"counts": {}}, {"counts": None}, {"seq": "1"}, {"made_at": 5}, {"skipped": "abc"}, {"branch": 5},
-              {"files": {"a.md": 5}}, {"files": None}],
+              {"files": {"a.md": 5}}, {"files": None}, *({"files": {"a.md": {"size": 3, "sha256": "0", "mtime_ns": time}}}
+                                                           for time in (float("inf"), 1e30, 10**30, "5"))],
     ids=str,
 )  # fmt: skip
 def test_a_manifest_of_other_kinds_is_damage_and_no_fault_of_ours(tmp_path, into, wrong):
