@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -197,7 +198,9 @@ class World:
             "USER": "ada", "SHELL": "/bin/sh", "TERM": "xterm-256color", "PYTHONDONTWRITEBYTECODE": "1",
             "AIMEMORY_DATA_DIR": str(self.data.root),
         }  # fmt: skip
-        (self.home / ".profile").write_text(f"PATH={VENV}:$PATH\n")  # Codex runs commands in a login shell
+        (self.home / ".profile").write_text(
+            f"PATH={shlex.quote(str(VENV))}:$PATH\n"
+        )  # Codex runs commands in a login shell
 
     def command(self, argv: list[str], **env: str) -> list[str]:
         return self.namespace.command(argv, {**self.env, **env}, self.project)
