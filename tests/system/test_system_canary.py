@@ -164,6 +164,8 @@ def test_no_entrance_lets_a_secret_in_whatever_it_is_encoded_as(tmp_path):
                     "id": text,
                 },
             )
+        output = said("a large event") + "\nline of output" * 20_000  # what the sanitising process is there for
+        daemon.event("generic", "post-tool", {"session_id": "g", "cwd": str(shop), "tool": "Bash", "output": output})
         for where, name in ((named, "folder name"), (told, "told")):
             base = {"session_id": f"in {name}", "cwd": str(where)}
             daemon.hook("claude-code", "UserPromptSubmit", {**base, "prompt": "sort the seeds"}, where)
@@ -302,7 +304,7 @@ def test_no_entrance_lets_a_secret_in_whatever_it_is_encoded_as(tmp_path):
         content = every_byte(daemon, tmp_path / "unpacked")
         assert canaries.found_in(content) == []
         stored = [
-            "claude-code UserPromptSubmit", "claude-code PostToolUse", "codex UserPromptSubmit", "codex Stop", "generic prompt", "generic post-tool", "broken payload", "broken payload of a hook",
+            "claude-code UserPromptSubmit", "claude-code PostToolUse", "codex UserPromptSubmit", "codex Stop", "generic prompt", "generic post-tool", "a large event", "broken payload", "broken payload of a hook",
             "HTTP title", "HTTP body", "CLI title", "CLI body", "CLI field", "MCP title", "MCP body", "MCP handoff", "HTTP handoff", "transcript output", "conflict body", "import text", "import title", "spool", "spooled and broken",
         ]  # fmt: skip
         assert [name for name in stored if marker(name).encode() not in content] == []

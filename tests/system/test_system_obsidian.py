@@ -95,7 +95,7 @@ def test_generated_pages_link_to_their_project_their_session_and_their_handoff(d
 def test_a_rename_changes_links_in_generated_pages_and_in_others_only_when_asked(daemon, shop):
     daemon.post("/api/v1/handoffs/begin", {"summary": "water the seeds", "project": "shop"})
     one = write(daemon, "One", "The word is amaryllis.")
-    body = f"[[shop]] [[Shop|the shop]] [[default/shop/notes/{one['name']}#H]] `[[shop]]` [[{one['name']}]] shop\r\nend"
+    body = f"[[shop]] [[Shop|the shop]] [[default/shop/notes/{one['name']}#H]] `[[shop]]` [[ shop ]] [[{one['name']}]] shop\r\nend"
     two = write(daemon, "Two", body)
     clean_tree(daemon)
     file = daemon.data.wiki / two["path"]
@@ -119,7 +119,7 @@ def test_a_rename_changes_links_in_generated_pages_and_in_others_only_when_asked
     text = (daemon.data.wiki / moved).read_bytes()
     assert text == before.replace(b"[[shop]] [[Shop|", b"[[store]] [[store|").replace(
         b"default/shop/", b"default/store/"
-    )
+    ).replace(b"[[ shop ]]", b"[[ store ]]")
     assert set(verdicts(daemon, moved).values()) == {"page"} and done["linked_from"] == []
     clean_tree(daemon)
     changes = daemon.get("/api/v1/page/history", page=moved, diff=1)
@@ -131,11 +131,20 @@ def test_a_rename_changes_links_in_generated_pages_and_in_others_only_when_asked
 @pytest.mark.promise("P9.156")
 def test_links_that_a_crash_left_behind_a_rename_are_changed_at_the_next_start(daemon, shop):
     daemon.post("/api/v1/handoffs/begin", {"summary": "water the seeds", "project": "shop"})
-    mine = write(daemon, "Mine", "[[shop]]")
-    clean_tree(daemon)
     (handoff,) = daemon.get("/api/v1/handoffs", project="shop")["handoffs"]
+    mine = write(daemon, "Mine", "[[shop]]", kind="decision")
+    assert mine["path"] < handoff["page"], "it would be changed first"
+    daemon.post("/api/v1/handoffs/begin", {"summary": "prune the roses", "project": "shop"})
+    two = daemon.get("/api/v1/handoffs", project="shop")["handoffs"]
+    (theirs,) = [one["page"] for one in two if one["page"] != handoff["page"]]
+    with (daemon.data.wiki / theirs).open("a") as file:
+        file.write("\nMine too.\n")
+    clean_tree(daemon)
     before = (daemon.data.wiki / handoff["page"]).read_bytes()
-    assert daemon.cli("project", "rename", "shop", "store", "--apply").returncode == 0
+    done = json.loads(daemon.cli("project", "rename", "shop", "store", "--apply", "--json").stdout)
+    assert set(done["linked_from"]) == {
+        path.replace("default/shop", "default/store") for path in (mine["path"], theirs)
+    }
     page = daemon.data.wiki / handoff["page"].replace("default/shop", "default/store")
     after = page.read_bytes()
     assert before != after == before.replace(b"[[shop]]", b"[[store]]")
@@ -145,4 +154,5 @@ def test_links_that_a_crash_left_behind_a_rename_are_changed_at_the_next_start(d
     daemon.start()
 
     daemon.wait(lambda: page.read_bytes() == after, "the link is changed")
-    assert "[[shop]]" in (daemon.data.wiki / mine["path"].replace("default/shop", "default/store")).read_text()
+    for path in done["linked_from"]:
+        assert "[[shop]]" in (daemon.data.wiki / path).read_text()

@@ -45,11 +45,15 @@ def test_an_export_conforms_is_gated_says_what_is_left_out_and_has_the_same_byte
 
     (folder / "notes" / "mine.md").write_text(f"# Mine\n\nkey {SECRET}\n")
     (folder / "notes" / "broken.md").write_text("---\na: [\n---\nText\n")
+    (folder / "notes" / "typeless.md").write_text("---\nowner: ada\n---\nText\n")
+    (folder / "notes" / "untyped.md").write_text("---\ntype:\n---\nText\n")
+    (folder / "log.md").write_text("## Not a date\n\nText\n")
     done = daemon.cli("export", "--okf", "shop", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     bundle = texts_below(tmp_path / "out")
     assert conformance(bundle) == {}
-    assert {"index.md", "shop.md", "notes/mine.md"} < set(bundle) and not [
+    assert "Left out: log.md (a log's headings are dates" in done.stderr and "log.md" not in bundle
+    assert {"index.md", "shop.md", "notes/mine.md", "notes/typeless.md", "notes/untyped.md"} < set(bundle) and not [
         p for p in bundle if p.startswith("sessions")
     ]
     assert SECRET not in "".join(bundle.values()) and "Taken out of notes/mine.md" in done.stderr

@@ -112,6 +112,26 @@ async def test_what_is_no_event_is_neither_read_nor_waited_for_and_goes_to_the_r
         assert parts.rejects.count() + parts.rejects.forced_out() == 54
 
 
+@pytest.mark.promise("P4.11")
+async def test_a_secret_that_lies_in_the_spool_is_stored_no_more_than_one_that_comes_now(tmp_path):
+    """As written by a hook of an older version, whose rules did not know it: the daemon looks once more."""
+    secret = "ghp_" + "Zq8R" * 9
+    async with memory(tmp_path) as (parts, _):
+        for number, content in enumerate(
+            ({"body": {"session_id": "s", "text": f"x {secret}"}}, {"text": f"y {secret}"})
+        ):
+            entry = SpoolFile(
+                harness="generic", event="note", at_ns=10**18 + number, pid=1, cwd=f"/srv/{secret}", **content
+            )
+            put(parts.config.data.spool, number, serialise(entry))
+
+        assert await parts.drain.drain() == 2
+
+        texts = [str(line.data) for line in _lines(parts) if line.type == "observation"]
+        assert len(texts) == 2 and "x [redacted:" in texts[0] and "y [redacted:" in texts[1]
+        assert secret not in "".join(path.read_text() for path in parts.config.data.journal.rglob("*.jsonl"))
+
+
 async def test_what_can_not_even_be_moved_stays_and_is_named(tmp_path, monkeypatch):
     async with memory(tmp_path) as (parts, _):
         spool = parts.config.data.spool
