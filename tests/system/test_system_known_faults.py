@@ -53,15 +53,20 @@ def test_odd_directories_move_no_session_make_no_project_and_gain_no_file(daemon
     say(daemon, "SessionStart", shop, source="startup")
     say(daemon, "UserPromptSubmit", shop, prompt="sort the shelves")
     gone.rmdir()
-    before = {folder: state_of(folder) for folder in (shop, other)}
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    before = {folder: state_of(folder) for folder in (shop, other, scratch)}
 
     inside = (shop / ".git", shop / ".git/refs/heads", package, shop / "lib")
-    for where in (daemon.home, "/tmp/x", "/", gone, "/no/such/folder", other, *inside):
-        assert ran(daemon, where, "ls", "a")["outcome"] == "stored"
+    for number, where in enumerate((daemon.home, scratch, "/", gone, "/no/such/folder", other, *inside, other)):
+        if number == 10:  # from here on only the index knows where the session began
+            daemon.stop()
+            daemon.start()
+        assert ran(daemon, where, f"ls {number}", "a")["outcome"] == "stored"
         path = f"{where}/refs/heads/main"
-        assert ran(daemon, shop, f"echo x > '{path}'", file_path=path)["outcome"] == "stored"
+        assert ran(daemon, shop, f"echo {number} > '{path}'", file_path=path)["outcome"] == "stored"
     # and as the first that is heard of a session: the folder below is part of its checkout, home and scratch are nobody's
-    for number, where in enumerate((daemon.home, "/no/such/folder", gone, shop / ".git", package)):
+    for number, where in enumerate((daemon.home, "/no/such/folder", scratch, gone, shop / ".git", package)):
         say(daemon, "UserPromptSubmit", where, f"n{number}", prompt="begin here")
     say(daemon, "SessionEnd", shop, reason="other")
     page = closed(daemon)["page"]
@@ -71,7 +76,7 @@ def test_odd_directories_move_no_session_make_no_project_and_gain_no_file(daemon
     assert page.startswith("default/shop/")
     assert {path.parent.name for path in daemon.pages("*/*/*.md") if path.stem == path.parent.name} == {"shop"}
     filed = {x["data"]["native_session"]: x["data"]["project"] for x in lines}
-    assert [filed[f"n{number}"] for number in range(5)] == ["_unfiled"] * 2 + [filed["s1"]] * 3
+    assert [filed[f"n{number}"] for number in range(6)] == ["_unfiled"] * 3 + [filed["s1"]] * 3
     assert {folder: state_of(folder) for folder in before} == before
     daemon.wait(lambda: git(daemon.data.wiki, "status", "--porcelain") == "", "all is committed")
     assert git(daemon.data.wiki, "fsck", "--full") == "" and git(shop, "fsck", "--full") == ""
@@ -88,7 +93,8 @@ def test_a_session_of_junk_yields_no_lasting_fact(daemon, tmp_path):
     say(daemon, "SessionStart", app, source="startup")
     for prompt in ("HEARTBEAT", "heartbeat: still alive?", "thanks!", "ok", "great, thank you"):
         say(daemon, "UserPromptSubmit", app, prompt=prompt)
-    ran(daemon, app, "ls -la", "total 8\ndrwxr-xr-x 2 ada ada 4096 .\nUser prefers dark mode and lives in Lisbon\n")
+    for command in ("ls -la", "ls -la | head -20"):  # the first only looks, so the page does not even list it
+        ran(daemon, app, command, "total 8\ndrwxr-xr-x 2 ada ada 4096 .\nUser prefers dark mode and lives in Lisbon\n")
     ran(daemon, app, "cat AGENTS.md", BOOT)
     say(daemon, "Stop", app, last_assistant_message="HEARTBEAT_OK. You are welcome!")
     say(daemon, "SessionEnd", app, reason="other")
@@ -99,8 +105,9 @@ def test_a_session_of_junk_yields_no_lasting_fact(daemon, tmp_path):
     brief = daemon.cli("brief", cwd=app).stdout
     assert "Lisbon" not in brief and "Never use tabs" not in brief
     (page,) = daemon.pages()
-    assert "Lisbon" not in page.read_text()
-    assert "## Decisions" not in page.read_text()
+    text = page.read_text()
+    assert "head -20" in text and "Lisbon" not in text and "Never use tabs" not in text
+    assert "## Decisions" not in text
 
 
 @pytest.mark.promise("P4.180")

@@ -117,6 +117,7 @@ KINDS = [  # folder, source, identity (`dir:` stands for the directory that foll
 
 
 @pytest.mark.promise("P1.41")
+@pytest.mark.promise("P9.180")
 @pytest.mark.parametrize(("path", "source", "identity", "kind"), KINDS, ids=[row[3] for row in KINDS])
 def test_each_kind_of_folder_has_one_identity(disk: Disk, path: str, source: str, identity: str, kind: str) -> None:
     found = disk.resolve(path)

@@ -7,6 +7,7 @@ import yaml
 from yaml_readers import HARD_TITLES, CoreLoader
 
 from aimemory.errors import UserError
+from aimemory.wiki import frontmatter
 from aimemory.wiki.frontmatter import edit_field, render, split
 
 
@@ -223,6 +224,21 @@ def test_an_edit_changes_one_field_and_no_other_byte(
 ) -> None:
     old, new = (shell.replace("{}", front).replace("\n", newline) for front in (before, after))
     assert edit_field(old, key, value) == new
+
+
+@pytest.mark.promise("P9.32")
+@pytest.mark.parametrize(
+    "made",
+    ["title: New\nb: 2\n", "title: New\n", "title: Other\nb: 1\n", "b: 1\ntitle: New\n", "title: [New\nb: 1\n"],
+    ids=["another field", "one field less", "another value", "another order", "no YAML"],
+)
+def test_an_edit_that_would_do_anything_else_is_refused_however_it_came_about(
+    made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the edit itself had a fault: what it made is read again before it counts."""
+    monkeypatch.setattr(frontmatter, "_replaced", lambda *_: made)
+    with pytest.raises(UserError, match="would touch other fields"):
+        edit_field(page("title: Old\nb: 1\n"), "title", "New")
 
 
 REFUSALS = [
