@@ -139,7 +139,7 @@ class HandEdits:
         self._index.forget_folders()
         self._gate.take_accepted(await self._reader.read(accepted()))
         for path in self._gate.held:  # by a walk that came before it was known what is acknowledged
-            if (version := self._version(path)) is not None and self._gate.is_accepted(path, version):
+            if (version := self._files.standing(path)) is not None and self._gate.is_accepted(path, version):
                 self._gate.release(path)
         await self.reconcile()
         await self.commit_missing()
@@ -230,7 +230,7 @@ class HandEdits:
             self._commit_edit(path, found[path][0])
         for path, row in writes.items():
             # put back as we wrote it, after a deletion or an edit by hand that git may have by now
-            if self._version(path) == found[path][1]:  # else a newer write of ours is queued already
+            if self._files.standing(path) == found[path][1]:  # else a newer write of ours is queued already
                 who = Actor(row.user or self._actor.user, self._actor.machine)
                 self._gate.commit(path, found[path][0], who, "Add", outside=True)
         changed = [(path, raw) for path, (raw, _) in found.items() if path in by_hand or path in writes]
@@ -298,13 +298,6 @@ class HandEdits:
         if self._expected is not None and self._expected[0](path):
             return self._expected[1], PURGED
         return self._actor, summary
-
-    def _version(self, path: str) -> Version | None:
-        """What stands on the disk; None also where that can't be told."""
-        try:
-            return self._files.version(path)
-        except (OSError, UserError, Unavailable):
-            return None
 
 
 async def _until_cancelled(walk: Callable[[Callable[[], bool]], Changes]) -> Changes:

@@ -96,7 +96,7 @@ class Pages:
                 points.reached("page.announced")
                 return self._files.write(path, raw, expected)
             except (OSError, Unavailable) as error:
-                if self._stands(path, expected) == page_version(raw.value):
+                if self._files.standing(path, expected) == page_version(raw.value):
                     unconfirmed.append(error)  # it was replaced, and then the disk refused to say that this lasts
                     return page_version(raw.value)
                 append(self._taken_back(path, announced, expected, actor))
@@ -136,7 +136,7 @@ class Pages:
                 points.reached("page.deletion-announced")
                 self._files.delete(path, expected)
             except (OSError, Unavailable) as error:
-                if self._stands(path, expected) is None:
+                if self._files.standing(path, expected) is None:
                     unconfirmed.append(error)
                     return
                 append(self._taken_back(path, announced, expected, actor))
@@ -246,13 +246,6 @@ class Pages:
         except (NotFound, UserError):  # a folder
             raise Conflict(message) from None
         raise Conflict(message, current=raw.decode("utf-8", "replace"), version=version)
-
-    def _stands(self, path: str, otherwise: Version | None) -> Version | None:
-        """The version on the disk after a failure there; `otherwise` when not even that can be told."""
-        try:
-            return self._files.version(path)
-        except (OSError, UserError, Unavailable):
-            return otherwise
 
     def _check(self, path: str, expected: Version | None) -> None:
         current = self._files.version(path)

@@ -165,6 +165,13 @@ class WikiFiles:
         with self._folder(path) as (folder, name):
             return folder is not None and _is_there(folder, name)
 
+    def standing(self, path: str, otherwise: Version | None = None) -> Version | None:
+        """As `version`, after a failure of the disk or where it doesn't matter: `otherwise` when it can't be told."""
+        try:
+            return self.version(path)
+        except (OSError, UserError, Unavailable):
+            return otherwise
+
     def existing(self, paths: Iterable[str]) -> set[str]:
         """Those of these pages that lie on the disk now, or may: what can't be looked at counts as there. Blocks."""
         return {path for path in paths if _may_be_there(self.root / path)}

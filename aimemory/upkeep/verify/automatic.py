@@ -115,7 +115,7 @@ class SelfCheck:
             found = json.loads(self._child.printed(_READ_BYTES))
             damage = [one for one in found["findings"] if one["level"] == "damage"]
             hidden = int(found["left_out"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             self._fail(pulse, self._child.complaint() or f"it ended with {code}")
             return
         named = [{"part": one["part"], "where": one["where"], "what": one["what"]} for one in damage[:_NAMED]]
