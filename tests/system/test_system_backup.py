@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from living import Daemon, git, repository
+from smalldisk import alone_on
 from test_system_kill import Load
 
 from aimemory.datadir import DataDir
@@ -397,17 +398,7 @@ def full_disk(tmp_path):
     """A file system of 300 KB in a namespace of its own: the words to put before a command, and where it is."""
     place = tmp_path / "small"
     place.mkdir()
-    alone = [
-        "unshare",
-        "-rm",
-        "/bin/sh",
-        "-c",
-        f"mount -t tmpfs -o size=300k tmpfs '{place}' && \"$@\"; code=$?; ls -A '{place}'; exit $code",
-        "sh",
-    ]
-    if subprocess.run([*alone, "true"], capture_output=True).returncode:
-        pytest.skip("no small file system can be made here")
-    return alone, place
+    return alone_on(place, "size=300k", f"ls -A '{place}'"), place
 
 
 @pytest.mark.promise("P2.37")

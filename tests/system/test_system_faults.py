@@ -10,6 +10,7 @@ import time
 
 import pytest
 from living import LIMIT_S, Daemon, exchange, git, repository
+from smalldisk import fill
 
 SECRET = "ghp_" + "Zq8R" * 9
 
@@ -271,10 +272,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_is_recovered_from_without_he
         daemon.start()
         send(daemon, range(10))
         filler = small_disk / "filler"
-        with filler.open("wb") as file, pytest.raises(OSError):
-            while True:
-                file.write(b"x" * 65536)
-                file.flush()
+        fill(filler)
         refused = acknowledged = 0
         for n in range(100, 160):
             status, _ = daemon.event(
@@ -306,9 +304,7 @@ def test_a_start_on_a_full_disk_leaves_a_good_index_where_it_is(small_disk):
         send(daemon, range(10))
         daemon.stop()
         before = daemon.data.index.read_bytes()
-        with (small_disk / "filler").open("wb", buffering=0) as filler, pytest.raises(OSError):
-            while True:
-                filler.write(b"x" * 4096)
+        fill(small_disk / "filler")
         daemon.spawn()
         assert daemon.process.wait(LIMIT_S) != 0
 

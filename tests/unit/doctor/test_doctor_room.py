@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from smalldisk import alone_on
 
 LOOK = """
 import os, sqlite3, sys
@@ -34,16 +35,7 @@ print(full.level.name, "|", full.fix, "|", _text(data).level.name)
 
 @pytest.mark.promise("P12.340")
 def test_a_full_disk_is_not_called_a_damaged_index(tmp_path):
-    alone = [
-        "unshare",
-        "-rm",
-        "/bin/sh",
-        "-c",
-        f"mount -t tmpfs -o size=4m,mode=700 tmpfs '{tmp_path}' && \"$@\"",
-        "sh",
-    ]
-    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no small file system can be made here")
+    alone = alone_on(tmp_path, "size=4m,mode=700")
     done = subprocess.run(
         [*alone, sys.executable, "-c", LOOK, str(tmp_path)], capture_output=True, text=True, check=False
     )

@@ -216,11 +216,9 @@ async def test_directories_that_hang_cost_one_look_each_and_keep_no_event_of_ano
             answers.set()
         monkeypatch.setattr(projects_module, "_RESOLVE_S", 60.0)
         async with asyncio.timeout(60):
-            while parts.projects._hanging:
-                await asyncio.sleep(0.01)
-        parts.drain.try_all_again()
-        await parts.drain.drain()
-        assert spooled(parts) == set()
+            while spooled(parts):
+                parts.drain.try_all_again()
+                await parts.drain.drain()
 
 
 def _lines(parts):

@@ -42,7 +42,7 @@ async def test_a_failure_is_a_problem_until_that_very_job_has_gone_well_and_told
             mends.set()
             async with asyncio.timeout(60):
                 while said()[0]:
-                    await asyncio.sleep(0.01)
+                    await others.acquire()
             _, task = said()
             assert task["error"] == "spool: The share is away." and task["error_at"] and task["over_at"]
         finally:
